@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-wheel test-distro test-corpus test-apps test-stress test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-cpus test-faults test-walk test-live fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-layer test-wheel test-distro test-corpus test-apps test-stress test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-cpus test-faults test-walk test-live fuzz bench docs lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -22,6 +22,7 @@ help:
 	@echo "make demo   set everything up, then record and rewind the heat demo"
 	@echo "make demo-verbs  the same with RDMA writes that go astray"
 	@echo "make test   set everything up, then run the tests"
+	@echo "make test-layer L=server  the tests of one layer, a folder of tests/"
 	@echo "make test-wheel   what pip builds, installed alone, records and replays a program"
 	@echo "make test-distro  make demo and make test on another system (DISTRO=trixie; installs debootstrap)"
 	@echo "make test-cpus  the arithmetic of replicas on processors that qemu emulates (installs it)"
@@ -44,11 +45,13 @@ help:
 	@echo "make picture  draw the picture in README.md anew, from a session with demos/heat"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
 	@echo "make dev    set everything up: Debian packages, .venv, build"
-	@echo "make lint   ruff, mypy, layers of the C core, clang-format"
+	@echo "make lint   ruff, mypy, layers of the C core, what is x86-64's, clang-format, clang-tidy"
+	@echo "make docs   the documents as a site, in build/docs/site"
 	@echo "make clean  remove what was built; make distclean removes .venv too"
 
 dev: $(STAMPS)/debian $(STAMPS)/venv build/build.ninja rdb/_lib
 	@PATH="$$(pwd)/$(BIN):$$PATH" $(BIN)/ninja -C build --quiet
+	@cmp -s build/interposer/rdb $(BIN)/rdb || install build/interposer/rdb $(BIN)/rdb
 
 debian: $(STAMPS)/debian
 
@@ -82,8 +85,8 @@ $(STAMPS)/venv: pyproject.toml tools/requirements.py $(STAMPS)/debian
 	@$(BIN)/python3 -m pip install --quiet --disable-pip-version-check -r $(STAMPS)/requirements.txt
 	@pwd > $$($(BIN)/python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/rdb-source.pth
 	@printf '#!%s\nimport sys\n\nfrom rdb.cli import main\n\nsys.exit(main())\n' \
-	  "$$(pwd)/$(BIN)/python3" > $(BIN)/rdb
-	@chmod +x $(BIN)/rdb
+	  "$$(pwd)/$(BIN)/python3" > $(BIN)/rdb-python
+	@chmod +x $(BIN)/rdb-python
 	@touch $@
 
 # Warnings are errors in CI only: the next compiler has others.
@@ -106,6 +109,13 @@ demo-verbs: dev
 test: dev
 	@$(BIN)/python3 -m pytest -q -n 2 --dist loadfile $(ARGS)
 
+# A folder of tests/ without a suite of its own.
+LAYERS := $(filter-out $(patsubst tests/%/,%,$(dir $(wildcard tests/*/__init__.py))), \
+  $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py)))))
+test-layer: dev
+	@[ -n "$(filter $(LAYERS),$(L))" ] || { echo "make test-layer L=FOLDER, one of: $(LAYERS)" >&2; exit 2; }
+	@$(BIN)/python3 -m pytest -q -n 2 --dist loadfile tests/$(L) $(ARGS)
+
 # What `pip wheel .` builds, installed beside nothing else: records a program, replays it, and builds for an MPI.
 test-wheel: dev
 	@rm -rf build/wheel && mkdir -p build/wheel
@@ -123,7 +133,7 @@ test-distro:
 # Processors of Intel and AMD; qemu is needed for nothing else.
 test-cpus: dev
 	@$(MAKE) -s $(STAMPS)/debian-cpus DEBIAN="qemu-user"
-	@$(BIN)/python3 -m pytest -q -m cpus tests/test_processors.py $(ARGS)
+	@$(BIN)/python3 -m pytest -q -m cpus tests/crossing/test_processors.py $(ARGS)
 
 # All of tests/corpus; `make test` runs its sample.  The programs are needed for nothing else.
 test-corpus: dev
@@ -145,7 +155,7 @@ test-stress: dev
 
 # Languages and compilers, which are needed for nothing else.  RDB_TEST_LANGUAGES=all: every combination of ways.
 test-languages: dev
-	@packages="$$(cd tests && ../$(BIN)/python3 -m languages)"; \
+	@packages="$$(cd tests && PYTHONPATH=kit ../$(BIN)/python3 -m languages)"; \
 	$(MAKE) -s $(STAMPS)/debian-languages DEBIAN="$$packages"
 	@$(BIN)/python3 -m pytest -q -n 2 -m languages tests/languages $(ARGS)
 
@@ -155,7 +165,7 @@ rdma-packages: dev
 	$(MAKE) -s $(STAMPS)/debian-rdma DEBIAN="$$packages"
 
 test-rdma: rdma-packages
-	@RDB_TEST_RDMA=must $(BIN)/python3 -m pytest -q -m rdma tests/vm tests/test_rdmacm.py --ignore=tests/vm/test_live.py $(ARGS)
+	@RDB_TEST_RDMA=must $(BIN)/python3 -m pytest -q -m rdma tests/vm tests/verbs/test_rdmacm.py --ignore=tests/vm/test_live.py $(ARGS)
 
 # Restarts between soft-RoCE and the software HCA, on hosts in network namespaces.
 test-rdma-live: rdma-packages
@@ -171,46 +181,45 @@ test-cluster: dev
 
 # Each family of MPI functions with 2, 3 and 4 ranks.
 test-mpi: dev
-	@RDB_TEST_MPI=all $(BIN)/python3 -m pytest -q tests/test_mpi.py tests/test_mpi_families.py \
-	  tests/test_mpi_coverage.py tests/test_mpi_threads.py tests/test_mpi_rma.py tests/test_mpi_io.py tests/test_asking.py $(ARGS)
+	@RDB_TEST_MPI=all $(BIN)/python3 -m pytest -q tests/mpi/test_mpi.py \
+	  tests/mpi/test_mpi_{families,coverage,threads,rma,io}.py tests/mpi/test_asking.py \
+	  tests/recording/test_deadlock_kinds.py $(ARGS)
 	@$(BIN)/python3 -m pytest -q -m mpi tests/wheels $(ARGS)
 
 # mpi4py's own tests, whose source distribution is fetched: native and recorded, side by side.
 test-mpi4py: dev
 	@$(MAKE) -s $(STAMPS)/debian-mpi4py DEBIAN="python3-mpi4py"
-	@$(BIN)/python3 tests/mpi4py_suite.py $(ARGS)
+	@$(BIN)/python3 tests/mpi/mpi4py_suite.py $(ARGS)
 
 # Answers against oracles, on ten thousand generated programs.
 test-oracles: dev
 	@RDB_TEST_ORACLES=$${RDB_TEST_ORACLES:-10000} $(BIN)/python3 -m pytest -q -n 2 \
-	  $(wildcard tests/test_*_oracle.py) $(ARGS)
+	  $(wildcard tests/*/test_*_oracle.py) $(ARGS)
 
 # The tests of faults with everything: 200 kills, every byte of a log and an image cut and flipped, bytes flipped at
 # 600 random places of whole jobs.
 test-faults: dev
-	@RDB_TEST_FAULTS=all $(BIN)/python3 -m pytest -q tests/test_faults.py tests/test_faults_torn.py tests/test_faults_many.py \
-	  tests/test_damaged_anywhere.py $(ARGS)
+	@RDB_TEST_FAULTS=all $(BIN)/python3 -m pytest -q tests/record/test_faults{,_many}.py \
+	  tests/replay/test_{faults_torn,damaged_anywhere}.py $(ARGS)
 
 # Restarts of MPI jobs at many more events than in `make test`.
 LIVE ?= 50
 test-live: dev
-	@RDB_TEST_LIVE=$(LIVE) $(BIN)/python3 -m pytest -q -rP tests/test_restart.py tests/test_restart_mpi.py \
-	  tests/test_restart_mpi_4.py tests/test_restart_mpi_mixture.py \
-	  tests/test_restart_verbs.py tests/test_restart_pingpongs.py tests/test_restart_sockets.py \
-	  tests/test_restart_threads.py tests/test_restart_io.py tests/test_restart_spawn.py \
-	  tests/test_restart_tree_sockets.py tests/test_restart_tree_events.py tests/live_helpers.py \
-	  tests/live_together.py $(ARGS)
+	@RDB_TEST_LIVE=$(LIVE) $(BIN)/python3 -m pytest -q -rP tests/restart/test_restart.py \
+	  tests/restart/test_restart_{sockets,threads,tree_sockets,tree_events}.py \
+	  tests/mpi/test_restart_{mpi,mpi_4,mpi_mixture,io,spawn}.py tests/mpi/live_helpers.py \
+	  tests/verbs/test_restart_{verbs,pingpongs}.py tests/coordinate/live_coordinated.py $(ARGS)
 
 # The walks of `make test` are the same each time; these are not.
 WALK ?= 10
 test-walk: dev
-	@RDB_TEST_WALK=$(WALK) $(BIN)/python3 -m pytest -q -rP tests/test_state_machine.py tests/test_gdb_walk.py \
-	  $(shell grep -l '@given' tests/test_*.py) $(ARGS)
+	@RDB_TEST_WALK=$(WALK) $(BIN)/python3 -m pytest -q -rP tests/timeline/test_state_machine.py tests/gdb/test_gdb_walk.py \
+	  $(shell grep -l '@given' tests/*/test_*.py) $(ARGS)
 
 # Readers and parsers under garbage; guided by coverage where clang is installed.
 FUZZ_SECONDS ?= 60
 fuzz: dev
-	@RDB_FUZZ_SECONDS=$(FUZZ_SECONDS) RDB_FUZZ_SEED=$$$$ $(BIN)/python3 -m pytest -q -rP tests/test_fuzz.py $(ARGS)
+	@RDB_FUZZ_SECONDS=$(FUZZ_SECONDS) RDB_FUZZ_SEED=$$$$ $(BIN)/python3 -m pytest -q -rP tests/recording/test_fuzz.py $(ARGS)
 
 .PHONY: test-page test-orders
 # A browser is needed for nothing else.
@@ -223,7 +232,7 @@ test-page: dev
 
 # As in `make test`, which makes five of them.
 test-orders: dev
-	@RDB_TEST_ORDERS=50 $(BIN)/python3 -m pytest -q tests/test_orders.py $(ARGS)
+	@RDB_TEST_ORDERS=50 $(BIN)/python3 -m pytest -q tests/mpi/test_orders.py $(ARGS)
 
 .PHONY: picture
 picture: dev
@@ -237,9 +246,22 @@ lint: dev
 	@$(MAKE) -s $(STAMPS)/debian-lint DEBIAN="clang-format"
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --no-cache --check .
-	$(BIN)/mypy --strict rdb bench
+	$(BIN)/mypy --strict rdb bench gdb_scripts/rdb_gdb
+	$(BIN)/vermin --quiet --target=3.9- --violations gdb_scripts  # GDB's Python may be older than ours
 	$(BIN)/python3 -m tools.layers
+	$(BIN)/python3 -m tools.machine
 	git ls-files 'interposer/*.[ch]' 'demos/*.[ch]' | xargs clang-format --dry-run -Werror
+	git ls-files 'interposer/*.c' | xargs -P 2 -n 20 $(BIN)/clang-tidy --quiet -p build --extra-arg=-w 2> build/clang-tidy.log
+
+# The documents as a site, each link and anchor checked.
+docs: $(STAMPS)/venv
+	@$(BIN)/python3 -m pip install --quiet --disable-pip-version-check \
+	  "$$($(BIN)/python3 tools/requirements.py docs)"
+	@rm -rf build/docs && mkdir -p build/docs/source
+	@git ls-files '*.md' 'docs/*.svg' | xargs cp --parents -t build/docs/source
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -f tools/site.yml > build/docs/log 2>&1 || \
+	  { cat build/docs/log; exit 1; }
+	@echo "build/docs/site/index.html"
 
 clean:
 	rm -rf build rdb/_lib .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -37,7 +37,7 @@ SECTIONS = (
     "instructions",
     "heat",
     "checkpoints",
-    "together",
+    "coordinated",
     "minute",
     "timeline",
     "gdb",

@@ -34,6 +34,7 @@ class Scale:
     appends: int
     files: int  # in a tree
     thread_turns: int
+    spin_part: int  # of the steps of each kernel: 1 / spin_part
     heat_size: int
     heat_steps: int
     small_mb: int
@@ -68,6 +69,7 @@ FULL = Scale(
     appends=100_000,
     files=5_000,
     thread_turns=20_000,
+    spin_part=1,
     heat_size=1024,
     heat_steps=600,
     small_mb=10,
@@ -78,7 +80,7 @@ FULL = Scale(
     checkpoint_rounds=5,
     session_ranks=64,
     answers_events=(1_000, 10_000, 100_000, 1_000_000),
-    answers_rounds=3,
+    answers_rounds=1,
     answers_languages=("c", "cc", "f90", "py"),
     responses=200,
     budget_s=12.0,
@@ -97,6 +99,7 @@ QUICK = Scale(
     appends=1_000,
     files=200,
     thread_turns=500,
+    spin_part=40,
     heat_size=64,
     heat_steps=20,
     small_mb=10,
@@ -130,9 +133,10 @@ class Bench:
     def program(self, source: str, *flags: str, compiler: str | None = None) -> Path:
         """A program of bench/programs, built once."""
         path = self.source(source)
-        out = self.built / path.name.replace(".", "-")
+        compiler = compiler or _COMPILERS[path.suffix]
+        out = self.built / f"{path.name.replace('.', '-')}-{compiler}"
         if not out.exists():
-            command = [compiler or _COMPILERS[path.suffix], "-O2", "-g", "-Wall", "-Wextra"]
+            command = [compiler, "-O2", "-g", "-Wall", "-Wextra"]
             run([*command, "-o", str(out), str(path), *flags, "-lm"], cwd=self.built)
         return out
 

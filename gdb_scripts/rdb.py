@@ -1,6 +1,7 @@
 """The GDB extension of rdb: `gdb -x gdb_scripts/rdb.py`, then `rdb-open JOB [RANK]`.
 
-Standard library only, for GDB 12 or newer with Python 3.
+It uses only the standard library, and needs GDB 12 or newer with Python 3.9 or newer, which may be
+older than rdb's own.
 """
 
 import os

@@ -1,3 +1,3 @@
 """rdb: a reversible debugger for MPI programs."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,4 +1,6 @@
-"""Text with a checksum: JSON whose last key is `crc32c`, of what is before it; lines alike."""
+"""Text with a checksum: JSON whose last key is `crc32c`, the CRC-32C of the text before that key;
+and single lines with a checksum at the end.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,16 @@ _LINE_END = re.compile(rb" ~[0-9a-f]{8}\Z")
 
 
 def to_json(value: Mapping[str, object]) -> str:
-    """VALUE is not empty."""
+    """VALUE, not empty, as JSON that ends with its checksum and a newline."""
     text = json.dumps(value)[:-1]
     return f'{text}, "crc32c": "{crc32c(0, text.encode()):08x}"}}\n'
 
 
 def from_json(text: str) -> Any:
-    """Raises ValueError where it is not what was written."""
+    """The object that `to_json` wrote, without its checksum.
+
+    ValueError: TEXT is no JSON, or its checksum is missing or wrong.
+    """
     value = json.loads(text)
     found = _SEALED.match(text)
     if found is None:
@@ -33,7 +38,10 @@ def from_json(text: str) -> Any:
 
 
 def line_of(line: bytes) -> str | None:
-    """What interposer/log/file_sum.h's checked_line() has ended, or None: it is damaged."""
+    """A line that checked_line() of interposer/log/file_sum.h made, without its checksum.
+
+    None: the line is damaged.
+    """
     end = _LINE_END.search(line)
     if end is None or f" ~{crc32c(0, line[: end.start()]):08x}".encode() != end[0]:
         return None

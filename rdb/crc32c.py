@@ -1,4 +1,4 @@
-"""CRC-32C as interposer/base/crc32c.h has it: for what is small, or rare."""
+"""CRC-32C as interposer/base/crc32c.h has it, in Python: for small or rare data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ def crc32c(crc: int, data: bytes | memoryview) -> int:
 
 
 def crc32c_data(crc: int, data: bytes | memoryview) -> int:
-    """Large data: four quarters side by side, then their (uninverted) results and the rest."""
+    """CRC-32C of data as crc32c_data() of interposer/base/crc32c.h makes it.
+
+    From _STRIPED bytes on, it is the CRC of four quarters' (uninverted) CRCs and of the remaining
+    bytes.
+    """
     if len(data) < _STRIPED:
         return crc32c(crc, data)
     quarter = len(data) // 32 * 8

@@ -1,10 +1,13 @@
-"""Errors a user may see: one line that says what is wrong, a hint what to do, an exit code."""
+"""Errors that a user may see: a line that says what is wrong, a hint what to do, an exit code."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class RdbError(Exception):
-    """Something rdb could not do.  Shown as `rdb: MESSAGE; HINT`, never as a traceback."""
+    """An operation that failed.  Shown as `rdb: MESSAGE; HINT`, never as a traceback."""
 
     exit_code = 1
     hint: str | None = None
@@ -24,13 +27,13 @@ class RdbError(Exception):
 
 
 class Usage(RdbError):
-    """The command line or a command's arguments make no sense."""
+    """The arguments of rdb or of a command make no sense."""
 
     exit_code = 2
 
 
 class VersionMismatch(RdbError):
-    """A recording, a protocol or a table of another version."""
+    """A recording, a protocol or a table has another version."""
 
     exit_code = 3
 
@@ -43,13 +46,13 @@ class UnknownJob(RdbError):
 
 
 class NotYours(RdbError):
-    """A recording that another user made or could have changed."""
+    """Another user made the recording, or could have changed it."""
 
     exit_code = 4
 
 
 class DamagedRecording(RdbError):
-    """A log or an image that is not what was written."""
+    """A log or an image differs from what was written."""
 
     exit_code = 5
 
@@ -67,13 +70,13 @@ class MissingTool(RdbError):
 
 
 class Unsupported(RdbError):
-    """rdb itself could not: the kernel, a call it does not know, no room on the disk."""
+    """rdb itself cannot go on: a kernel feature, an unknown call, a full disk."""
 
     exit_code = 125
 
 
 class CannotExecute(RdbError):
-    """The program is there but cannot be run (permission, another architecture)."""
+    """The program exists but cannot be run (permission, another architecture)."""
 
     exit_code = 126
 
@@ -82,3 +85,13 @@ class ProgramNotFound(RdbError):
     """There is no such program."""
 
     exit_code = 127
+
+
+@contextmanager
+def system_errors() -> Iterator[None]:
+    """Raises a failed system call (OSError) of the block as an RdbError."""
+    try:
+        yield
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise RdbError(f"{where}{error.strerror or error}") from error

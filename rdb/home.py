@@ -1,4 +1,4 @@
-"""Where rdb keeps its jobs.  Every rank imports it: small parts of the standard library only."""
+"""Where rdb keeps its jobs.  Every rank imports it, so it imports little."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def lib_dir() -> Path:
-    """The built C parts; in a source tree a link to build/interposer that `make dev` makes."""
+    """The folder of the built C parts; in a source tree a link, made by `make dev`, to
+    build/interposer."""
     return _PACKAGE / "_lib"
 
 
@@ -22,7 +23,10 @@ def _built(*parts: str) -> Path:
 
 
 def rdb_exec_path() -> Path:
-    """The lower half: loads and records, or replays, one program."""
+    """The lower half: the program that records or replays one rank.
+
+    This and the two functions below raise MissingTool if rdb is not built.
+    """
     return _built("rdb-exec")
 
 
@@ -32,12 +36,12 @@ def log_library_path() -> Path:
 
 
 def log_declarations_path() -> Path:
-    """A Python module with its declarations (interposer/log/librdblog.cdef)."""
+    """A cffi module with the declarations of that library (interposer/log/librdblog.cdef)."""
     return _built("librdblog_abi.py")
 
 
 def mpi_dir(flavour: str = "openmpi") -> Path:
-    """The folder of one MPI's stub and real side; it need not exist."""
+    """The folder of the stub library and the plug-in for one MPI.  It need not exist."""
     return lib_dir() / "mpi" / flavour
 
 
@@ -47,7 +51,7 @@ def mpi_functions_path() -> Path:
 
 
 def mpi_sources_dir() -> Path:
-    """Sources of the side that calls the real MPI: in the package, else in the source tree."""
+    """Sources of the plug-in that calls the real MPI: in the package, else in the source tree."""
     installed = lib_dir() / "mpi" / "src"
     return installed if installed.is_dir() else _PACKAGE.parent / "interposer"
 

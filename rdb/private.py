@@ -1,7 +1,7 @@
-"""Recordings hold what the program held: they are their owner's alone.
+"""Access rights of recordings.  A recording holds the program's memory: only its owner may read it.
 
-Whoever opens a recording runs what is in it, so one that another user could have made or changed is
-refused.  Imported at every rank's start: nothing but `os` and `stat`.
+Opening a recording runs code that is in it.  So a recording that another user could have made or
+changed is refused.  Every rank imports this module at its start: it imports only `os` and `stat`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from rdb.errors import NotYours
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 HCA_KEY = "hca.key"
-"""In a job's directory: the secret that its software HCAs share."""
+"""File in a job's directory with the secret that the software HCAs of the job share."""
 
 
 def make_directory(path: str) -> None:
-    """mkdir, with the mode that we mean whatever the umask says."""
+    """mkdir(2) with mode 0700, whatever the umask is.  Raises OSError."""
     os.mkdir(path, DIRECTORY_MODE)
     os.chmod(path, DIRECTORY_MODE)
 
 
 def make_directories(path: str) -> None:
-    """The same for a path of which some is there already."""
+    """Makes the missing folders of a path, each with mode 0700.  Raises OSError."""
     if not os.path.isdir(path):
         parent = os.path.dirname(path)
         if parent and parent != path:
@@ -37,7 +37,7 @@ def make_directories(path: str) -> None:
 
 
 def opener(path: str, flags: int) -> int:
-    """For open(): a file that is made gets our mode whatever the umask says."""
+    """An `opener` for open(): a new file gets mode 0600, whatever the umask is."""
     descriptor = os.open(path, flags, FILE_MODE)
     if flags & os.O_CREAT:
         os.fchmod(descriptor, FILE_MODE)
@@ -45,9 +45,10 @@ def opener(path: str, flags: int) -> int:
 
 
 def check_store(path: str) -> None:
-    """Refuses a store where others may put or replace recordings; one that is not there is fine.
+    """Raises NotYours if other users may add or replace recordings in a store.
 
-    In a directory like /tmp (sticky) they can only add their own, which `check_job` refuses.
+    A store that does not exist is fine.  In a sticky directory (/tmp) other users can only add
+    directories of their own, which `check_job` refuses.
     """
     try:
         found = os.stat(path)
@@ -63,11 +64,11 @@ def check_store(path: str) -> None:
 
 
 def check_job(path: str) -> None:
-    """Refuses a job's directory that is not the user's, or that others may write to."""
+    """Raises NotYours if a job's directory belongs to another user or others may write to it."""
     try:
         found = os.stat(path)
     except OSError:
-        return  # whoever reads it says so
+        return  # its reader reports the error
     if not _trusted(found.st_uid):
         raise _of_another(path, found.st_uid)
     if found.st_mode & 0o022:
@@ -78,7 +79,7 @@ def check_job(path: str) -> None:
 
 
 def _trusted(owner: int) -> bool:
-    """Ours, or under sudo that of who called it."""
+    """Is the owner this user or, under sudo, the user who called sudo?"""
     me = os.geteuid()
     if owner == me:
         return True

@@ -26,13 +26,21 @@ _HEAD = """\
 Made from `interposer/mpi/gen` and the standard's list of functions by `python -m tools.mpi_docs`;
 do not edit.
 
-Every function of the MPI standard is here. What is **recorded** calls the MPI library below and
-logs what it answered; in a replay the log answers. What is done **in the stub** is upper code: it
-makes no event of its own and needs no log. For each there is the `PMPI_` name too.
-A function with large counts (`MPI_Send_c`) that stands here **as** another one is that call with
-larger numbers, also in the log. Over an MPI without such functions (Open MPI 4.1) they are there as
-well while the counts fit in an int, and messages of more elements, too; another count that does not
-fit ends the program with exit code 125, the name and the reason.
+Every function of the MPI standard is here, and each has its `PMPI_` name too. The words mean:
+
+* **recorded**: the call goes to the MPI library below, and rdb logs its answer. In a replay the
+  log answers.
+* **in the stub**: upper code does it. The call makes no event of its own and needs no log.
+  **by others**: this code calls other MPI functions, which make events.
+* **by hand**: the code of that side is written by hand, not made from the standard.
+* **as** another function (`MPI_Send_c`): the call is that one with larger numbers, also in the
+  log.
+* **each start is** a function: a persistent collective is a nonblocking one at each start.
+
+Functions with large counts also exist over an MPI that has none (Open MPI 4.1) while the counts
+fit in an int. Over such an MPI messages may have more elements, too; any other count that does
+not fit ends the program with exit code 125, the name and the reason.
+
 A function that is not there yet, or that the library below does not have, ends the program with
 exit code 125 and its name when it is called.
 """
@@ -79,9 +87,9 @@ _BECAUSE = {
 _LATER = """
 ## Additions of MPI-4 and MPI-5
 
-A call is logged by its number in the list of Open MPI 4.1, which `abi/additions.symbols` goes on
-with, so that each recording means the same over every MPI. What is not in these ends the program
-with its name, also over an MPI that has it.
+A call is logged by its number in the list of Open MPI 4.1; `abi/additions.symbols` continues that
+list. So each recording means the same over every MPI. A function below is in neither list. It
+ends the program with its name, also over an MPI that has it.
 """
 _ADDITIONS = {
     "handles as integers": ("fromint", "toint"),

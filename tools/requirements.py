@@ -1,5 +1,9 @@
-"""Prints what the development environment needs, taken from pyproject.toml (one place for it)."""
+"""Prints what the development environment needs, taken from pyproject.toml (one place for it).
 
+`requirements.py EXTRA`: what that extra needs.
+"""
+
+import sys
 import tomllib
 from pathlib import Path
 
@@ -7,9 +11,7 @@ with (Path(__file__).resolve().parent.parent / "pyproject.toml").open("rb") as f
     data = tomllib.load(file)
 
 project = data["project"]
-for requirement in (
-    data["build-system"]["requires"]
-    + project["dependencies"]
-    + project["optional-dependencies"]["test"]
-):
+extras = project["optional-dependencies"]
+everything = data["build-system"]["requires"] + project["dependencies"] + extras["test"]
+for requirement in extras[sys.argv[1]] if sys.argv[1:] else everything:
     print(requirement)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import secrets
 import sys
 import time
 from collections.abc import Sequence
@@ -20,8 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from rdb.agents.tree import FANOUT, Address, Tree, node
 from rdb.live.cut.consistent import Traffic
 from rdb.recording import Job, open_job
-from rdb.wire.channel import Message, accept
-from rdb.wire.peer import Answer, serve
+from rdb.wire.channel import Channel, Message, listen
+from rdb.wire.identity import new_identity
+from rdb.wire.peer import Answer, Handler, serve
 
 RANKS = (64, 2_048, 32_768)
 PER_NODE = 64  # ranks
@@ -34,7 +34,7 @@ AGENTS = 128
 
 async def _fan_out() -> tuple[float, float]:
     """Processor seconds for an agent's part in one request, and for reading one rank's answer."""
-    secret = secrets.token_bytes(32)
+    identity = new_identity()
     answers = [{"process": str(rank), "number": 7, "event": 1_234_567} for rank in range(PER_NODE)]
     servers, addresses, trees = [], [], []
     for number in range(AGENTS):
@@ -42,18 +42,16 @@ async def _fan_out() -> tuple[float, float]:
         async def local(message: Message, data: bytes) -> Answer:
             return {"taken": answers}, b""
 
-        handle, tree = node(f"node{number}", secret, local)
+        handle, tree = node(f"node{number}", identity, local)
 
-        async def welcome(
-            reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handle=handle
-        ) -> None:
-            await serve(await accept(reader, writer, secret), handle)
+        async def welcome(channel: Channel, handle: Handler = handle) -> None:
+            await serve(channel, handle)
 
-        server = await asyncio.start_server(welcome, "127.0.0.1", 0)
+        server, port = await listen("127.0.0.1", identity, welcome)
         servers.append(server)
         trees.append(tree)
-        addresses.append(Address(f"node{number}", "127.0.0.1", server.sockets[0].getsockname()[1]))
-    root = Tree(secret)
+        addresses.append(Address(f"node{number}", "127.0.0.1", port))
+    root = Tree(identity)
     await root.adopt(addresses)
     times = []
     for _ in range(5):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "interposer" / "answer/syscalls.def"
-NUMBERS = ROOT / "interposer" / "answer/syscall_numbers.def"
+NUMBERS = ROOT / "interposer" / "arch/x86_64/answer/syscall_numbers.def"
 PAGE = ROOT / "docs" / "syscalls.md"
 
 _ROW = re.compile(r"^SYS\((\w+), (\w+), (.*)\) /\* (.+) \*/$")
@@ -19,13 +19,18 @@ _HEAD = """\
 
 Made from `interposer/answer/syscalls.def` by `python -m tools.syscall_docs`; do not edit.
 
-Every system call of x86-64 Linux up to 6.18 has a row in that table. While a program is recorded
-the kernel answers what is **passed on**, and the result and the bytes that it put into memory are
-logged; in a replay the log answers and the kernel is not asked. What is **emulated** rdb answers
-itself, in the same way in every run. What is **refused** fails with an error that programs know
-from other kernels or machines and go on without. A call that is not listed here ends the program
-with exit code 125 and its number; `--lax` passes it on and logs its answer, what it mapped and each
-page that it wrote to, and the recording carries a caution: what else it did is not in the log.
+Every system call of x86-64 Linux up to 6.18 has a row in that table. The words mean:
+
+* **passed on**: while a program is recorded the kernel answers, and rdb logs the result and the
+  bytes that the kernel put into memory. In a replay the log answers, and the kernel is not asked.
+* **emulated**: rdb answers the call itself, in the same way in every run.
+* **refused**: the call fails with an error that programs know from other kernels or machines and
+  can handle. A caution of the recording says so, except for calls that every kernel of today
+  answers so, and calls whose failure leads no program another way.
+
+A call that is not listed here ends the program with exit code 125 and its number. `--lax` passes
+it on and logs its answer, what it mapped and each page that it wrote to. The recording then has a
+caution: other effects of the call are not in the log.
 """
 
 
@@ -74,7 +79,7 @@ def _names(kind: str) -> str:
 
 def text() -> str:
     """The whole page."""
-    refused = [row for row in rows() if row.kind in ("NONE", "FAIL")]
+    refused = [row for row in rows() if row.kind in ("NONE", "FAIL", "SAME")]
     denied = [row for row in rows() if row.kind == "DENY"]
     parts = [_HEAD, "## Refused\n", "| call | fails with | why |\n|---|---|---|"]
     parts += [f"| `{row.name}` | {row.error} | {row.reason} |" for row in refused]

@@ -3,8 +3,8 @@
 Numbers and names are those of <asm/unistd_64.h>; NEWER adds what this machine's header does not
 name yet, from arch/x86/entry/syscalls/syscall_64.tbl of Linux 6.18.  Signatures are from here.
 
-A signature has one letter an argument: d signed, a directory, u unsigned, p pointer, x flags,
-o mode.  Calls without one are shown without arguments.
+A signature has one letter an argument: d int, l signed long, a directory, u unsigned, p pointer,
+x flags, o mode.  Calls without one are shown without arguments.
 Run: .venv/bin/python3 tools/syscall_table.py
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "rdb" / "recording" / "log" / "syscalls.py"
-NUMBERS = ROOT / "interposer" / "answer/syscall_numbers.def"
+NUMBERS = ROOT / "interposer" / "arch/x86_64/answer/syscall_numbers.def"
 
 # arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.18: common and 64; x32 is not supported.
 NEWER = """
@@ -26,15 +26,15 @@ removexattrat=466 open_tree_attr=467 file_getattr=468 file_setattr=469 listns=47
 
 # man 2 of each call; argument kinds only.
 SIGNATURES = """
-read=dpu write=dpu open=pxo close=d stat=pp fstat=dp lstat=pp poll=pud lseek=ddd mmap=puxxdu
+read=dpu write=dpu open=pxo close=d stat=pp fstat=dp lstat=pp poll=pud lseek=dld mmap=puxxdu
 mprotect=pux munmap=pu brk=p rt_sigaction=dppu rt_sigprocmask=dppu rt_sigreturn= ioctl=dxp
-pread64=dpuu pwrite64=dpuu readv=dpd writev=dpd access=px pipe=p select=dpppp sched_yield=
+pread64=dpul pwrite64=dpul readv=dpd writev=dpd access=px pipe=p select=dpppp sched_yield=
 mremap=puuxp msync=pux mincore=pup madvise=pud shmget=dux shmat=dpx shmctl=ddp dup=d dup2=dd
 pause= nanosleep=pp getitimer=dp alarm=u setitimer=dpp getpid= sendfile=ddpu socket=ddd
 connect=dpu accept=dpp sendto=dpuxpu recvfrom=dpuxpp sendmsg=dpx recvmsg=dpx shutdown=dd
 bind=dpu listen=dd getsockname=dpp getpeername=dpp socketpair=dddp setsockopt=dddpu
 getsockopt=dddpp clone=xpppp fork= vfork= execve=ppp exit=d wait4=dpxp kill=dd uname=p
-fcntl=ddx flock=dd fsync=d fdatasync=d truncate=pu ftruncate=du getdents=dpu getcwd=pu chdir=p
+fcntl=ddx flock=dd fsync=d fdatasync=d truncate=pl ftruncate=dl getdents=dpu getcwd=pu chdir=p
 fchdir=d rename=pp mkdir=po rmdir=p creat=po link=pp unlink=p symlink=pp readlink=ppu chmod=po
 fchmod=do chown=pdd fchown=ddd lchown=pdd umask=o gettimeofday=pp getrlimit=dp getrusage=dp
 sysinfo=p times=p ptrace=ddpp getuid= getgid= setuid=d setgid=d geteuid= getegid= setpgid=dd
@@ -44,17 +44,17 @@ rt_sigtimedwait=pppu rt_sigqueueinfo=ddp rt_sigsuspend=pu sigaltstack=pp utime=p
 personality=x statfs=pp fstatfs=dp getpriority=dd setpriority=ddd sched_setparam=dp
 sched_getparam=dp sched_setscheduler=ddp sched_getscheduler=d sched_get_priority_max=d
 sched_get_priority_min=d mlock=pu munlock=pu mlockall=x munlockall= prctl=dxxxx arch_prctl=dp
-setrlimit=dp sync= gettid= readahead=duu tkill=dd time=p futex=pdupp sched_setaffinity=dup
+setrlimit=dp sync= gettid= readahead=dlu tkill=dd time=p futex=pdupp sched_setaffinity=dup
 sched_getaffinity=dup epoll_create=d getdents64=dpu set_tid_address=p restart_syscall=
-fadvise64=duud timer_create=dpp timer_settime=dxpp timer_gettime=dp timer_getoverrun=d
+fadvise64=dlld timer_create=dpp timer_settime=dxpp timer_gettime=dp timer_getoverrun=d
 timer_delete=d clock_settime=dp clock_gettime=dp clock_getres=dp clock_nanosleep=dxpp
 exit_group=d epoll_wait=dpdd epoll_ctl=dddp tgkill=ddd utimes=pp mbind=pudpux
 get_mempolicy=ppupx set_mempolicy=dpu waitid=ddpxp inotify_init= inotify_add_watch=dpx
 inotify_rm_watch=dd openat=apxo mkdirat=apo mknodat=apou fchownat=apddx futimesat=app
 newfstatat=appx unlinkat=apx renameat=apap linkat=apapx symlinkat=pap readlinkat=appu
 fchmodat=apo faccessat=apx pselect6=dppppp ppoll=puppu unshare=x set_robust_list=pu
-get_robust_list=dpp splice=dpdpux tee=ddux sync_file_range=duux vmsplice=dpux utimensat=appx
-epoll_pwait=dpddpu signalfd=dpu timerfd_create=dx eventfd=u fallocate=dxuu timerfd_settime=dxpp
+get_robust_list=dpp splice=dpdpux tee=ddux sync_file_range=dllx vmsplice=dpux utimensat=appx
+epoll_pwait=dpddpu signalfd=dpu timerfd_create=dx eventfd=u fallocate=dxll timerfd_settime=dxpp
 timerfd_gettime=dp accept4=dppx signalfd4=dpux eventfd2=ux epoll_create1=x dup3=ddx pipe2=px
 inotify_init1=x preadv=dpduu pwritev=dpduu perf_event_open=pdddx recvmmsg=dpuxp prlimit64=ddpp
 syncfs=d sendmmsg=dpux setns=dx getcpu=ppp process_vm_readv=dpupux process_vm_writev=dpupux
@@ -62,7 +62,7 @@ renameat2=apapx seccomp=dxp getrandom=pux memfd_create=px execveat=apppx userfau
 membarrier=dxd mlock2=pux copy_file_range=dpdpux preadv2=dpduux pwritev2=dpduux
 pkey_mprotect=puxd statx=apxxp rseq=puxx pidfd_send_signal=ddpx pidfd_open=dx clone3=pu
 close_range=uux openat2=appu pidfd_getfd=ddx faccessat2=apxx process_madvise=dpudx
-epoll_pwait2=dpdppu semget=ddx semop=dpu semctl=dddx shmdt=p msgget=dx msgsnd=dpux msgrcv=dpudx
+epoll_pwait2=dpdppu semget=ddx semop=dpu semctl=dddx shmdt=p msgget=dx msgsnd=dpux msgrcv=dpulx
 msgctl=ddp semtimedop=dpup mq_open=pxop mq_unlink=p mq_timedsend=dpuup mq_timedreceive=dpupp
 mq_notify=dp mq_getsetattr=dpp syslog=dpd ustat=up adjtimex=p clock_adjtime=dp chroot=p mount=pppxp
 umount2=px sethostname=pu keyctl=dxxxx add_key=pppud request_key=pppd quotactl=xpdp

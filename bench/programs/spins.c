@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 1 << 14, ROWS = 64, WIDTH = 256 };
+enum { N = 1 << 14, ROWS = 64, WIDTH = 256, UNKNOWNS = 1400, NONZEROS = 56 };
 
 static double a[N], b[N], grid[ROWS][WIDTH];
 static atomic_int turn, lock_word;
@@ -25,21 +25,43 @@ static double ep(int steps)
 	return sum;
 }
 
-/* Products and sums of vectors: many short regions. */
+/* A sparse matrix by a vector, and sums of vectors: as large as class S of the NAS Parallel Benchmarks. */
 static double cg(int steps)
 {
+	static int column[UNKNOWNS][NONZEROS];
 	double sum = 0;
+	for (int row = 0; row < UNKNOWNS; row++)
+		for (int k = 0; k < NONZEROS; k++)
+			column[row][k] = (row * 31 + k * 97) % UNKNOWNS;
 	for (int step = 0; step < steps; step++) {
 		double dot = 0;
-#pragma omp parallel for reduction(+ : dot)
-		for (int i = 0; i < N; i++)
-			dot += a[i] * b[i];
 #pragma omp parallel for
-		for (int i = 0; i < N; i++)
-			a[i] += 1e-9 * dot * b[i];
+		for (int row = 0; row < UNKNOWNS; row++) {
+			double of_row = 0;
+			for (int k = 0; k < NONZEROS; k++)
+				of_row += a[column[row][k]] / (1 + k);
+			b[row] = of_row;
+		}
+#pragma omp parallel for reduction(+ : dot)
+		for (int row = 0; row < UNKNOWNS; row++)
+			dot += a[row] * b[row];
+#pragma omp parallel for
+		for (int row = 0; row < UNKNOWNS; row++)
+			a[row] += 1e-9 * dot * b[row];
 		sum += dot;
 	}
 	return sum;
+}
+
+/* Nothing but short regions, of a microsecond or two each. */
+static double regions(int steps)
+{
+	for (int step = 0; step < steps; step++) {
+#pragma omp parallel for
+		for (int i = 0; i < 4096; i++)
+			a[i] += 1e-9 * b[i];
+	}
+	return a[1];
 }
 
 /* One region, barriers within it. */
@@ -156,7 +178,7 @@ static double flags(int steps)
 static const struct {
 	const char *name;
 	double (*run)(int steps);
-} kernels[] = {{"ep", ep}, {"cg", cg},         {"ft", ft},           {"bt", bt},
+} kernels[] = {{"ep", ep}, {"cg", cg},         {"regions", regions}, {"ft", ft},      {"bt", bt},
 	       {"lu", lu}, {"lock", spinlock}, {"trylock", trylock}, {"flags", flags}};
 
 int main(int argc, char **argv)

@@ -54,7 +54,7 @@ def measure(bench: Bench, section: Section) -> None:
 
 def _run(bench: Bench) -> tuple[list[Block], list[float]]:
     """The blocks of a run with several checkpoints, and when these were whole."""
-    program = str(bench.program("together_steps.c", compiler="mpicc"))
+    program = str(bench.program("coordinated_steps.c", compiler="mpicc"))
     with scratch(bench) as folder:
         gate, job = folder / "gate", folder / "steps"
         every = ["--record=off", "--checkpoint-every", f"{_EVERY_S}s"]

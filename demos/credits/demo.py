@@ -43,8 +43,9 @@ def main() -> int:
     told = attach(job, "focus 0", "origin windows[1].slot[0].producer", "where", "undo")
     made = line_of(SOURCE, "message->producer = rank")
     rows = [line.split() for line in told.splitlines() if re.match(r"[01]  .* credits\.c:", line)]
-    expect([row[0] for row in rows] == ["0", "1", "1"], "three steps, over two ranks")
-    expect(f"make () at credits.c:{made}" in told, f"it was made at credits.c:{made}")
+    expect([row[0] for row in rows] == ["0", "1", "1", "1"], "four steps, over two ranks")
+    expect(f"make () at credits.c:{made}" in told, f"it was put there at credits.c:{made}")
+    expect("MPI_Comm_rank(" in rows[-1][-2] + rows[-1][-1], "it is the number of the sender's rank")
     print(
         f"\nThe burst that credits.c:{posted} sent reached one slot too far: burst() cuts what"
         "\nwould go beyond the end of the window only if it is more than one message too long."

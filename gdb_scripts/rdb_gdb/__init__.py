@@ -1,6 +1,8 @@
-"""rdb inside GDB: one command a module, a history of what was done, packets to the server."""
+"""rdb inside GDB: commands (one in each module), their history, requests to the server."""
 
 from __future__ import annotations
+
+from . import loading
 
 _loaded = False
 
@@ -11,58 +13,7 @@ def load() -> None:
     if _loaded:
         return
     _loaded = True
-    from . import (
-        aliases,
-        asked,
-        away,
-        bindings,
-        bisect,
-        bookmark,
-        branch,
-        calls,
-        changes,
-        conditions,
-        dlang,
-        fields,
-        find_event,
-        finishing,
-        first,
-        follow,
-        forking,
-        goto,
-        history,
-        hits,
-        intrinsics,
-        last,
-        listing,
-        look,
-        mappings,
-        meant,
-        names,
-        number,
-        object,
-        opening,
-        output,
-        own,
-        printers,
-        redo,
-        starting,
-        state,
-        undo,
-        variables,
-        warnings,
-        when,
-    )
+    loading.load()
+    from .state import history
 
-    for module in (opening, undo, redo, listing, when, goto, bookmark, branch, names, warnings):
-        module.define()
-    for module in (last, first, changes, calls, bisect, find_event, output, state, asked):
-        module.define()
-    for module in (look, fields, object, follow, forking, away, starting, printers):
-        module.define()
-    for module in (bindings, dlang, finishing, hits, intrinsics, mappings, meant, number, own):
-        module.define()
-    variables.define()
-    conditions.define()
-    aliases.define()
-    history.watch()
+    history.watch()  # last: at a GDB event it notes what all other handlers have changed

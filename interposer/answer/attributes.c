@@ -16,12 +16,12 @@
 
 enum { FUTIMESAT = 261, FCHMODAT2 = 452, SETXATTRAT = 463, REMOVEXATTRAT = 466 };
 
-/* Which file a call changes. */
+/* The file that a call changes. */
 struct target {
-	int dir; /* or, without a path, the descriptor */
+	int dir; /* the directory or, if there is no path, the file's descriptor */
 	const char *path;
 	bool follow;
-	const char *xattr; /* the one that is set or removed */
+	const char *xattr; /* name of the attribute that is set or removed */
 };
 
 static bool by_path(struct target *t, int dir, uint64_t path, bool follow)
@@ -36,7 +36,7 @@ static bool by_descriptor(struct target *t, uint64_t fd)
 	return true;
 }
 
-/* One of the calls that take a directory, a path and flags; the path may be none. */
+/* For calls that take a directory, a path and flags; the path may be empty. */
 static bool by_both(struct target *t, const struct event *ev, uint64_t flags)
 {
 	const char *path = (const char *)A(1);

@@ -1,15 +1,15 @@
-/* Mode, owner, times, links and extended attributes of a file before a recorded call that changes any of them, or what is in
- * it: noted with the call, for restarts from before it (rdb/live/files/attributes.py). */
+/* Mode, owner, times, links and extended attributes of a file before a recorded call that changes any of them, or the
+ * file's contents.  Noted with the call, for restarts from before it (rdb/live/files/attributes.py). */
 #ifndef RDB_ATTRIBUTES_H
 #define RDB_ATTRIBUTES_H
 #include "crossing/event.h"
 
 enum { ATTRIBUTES_TEXT = 6 * 1024 };
 
-/* Of one call. */
+/* State of one call. */
 struct attributes {
 	bool any;
-	bool makes; /* there is no such file yet */
+	bool makes; /* the file does not exist yet */
 	size_t len;
 	struct {
 		struct rdb_note_attributes head;
@@ -18,7 +18,7 @@ struct attributes {
 };
 
 void attributes_before(const struct event *ev, struct attributes *a);
-/* It has its answer. */
+/* Call when the call has its answer. */
 void attributes_after(struct event *ev, struct attributes *a);
 
 #endif

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include "crossing/gate.h"
+#include "interface/gate.h"
 #include "base/lower.h"
+#include "crossing/clock_row.h"
 #include "answer/clock_ids.h"
+#include "task/polling.h"
 #include "text/traps.h"
 
 static int64_t clock_ns(clockid_t clock)
@@ -16,7 +18,7 @@ static int64_t clock_ns(clockid_t clock)
 	return ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* The kernel's own vDSO: it keeps to the general registers, libc's wrapper may not. */
+/* Finds clock_gettime of the kernel's vDSO: it uses general registers only, while libc's wrapper may use others. */
 static bool find_kernel_clock(void)
 {
 	static bool looked;
@@ -29,11 +31,11 @@ static bool find_kernel_clock(void)
 	return clock_fast_.read != NULL;
 }
 
-/* Nothing may be due at every event, or at one of a certain number. */
+/* True if nothing needs to happen at every event, or at an event of a certain number. */
 static bool may_be_fast(void)
 {
 	return recording() && lower.started && !lower.opt.hash_every && lower.opt.checkpoint_every.unit == LIMIT_NONE &&
-	       !tsc_traps() && find_kernel_clock();
+	       !counter_traps() && find_kernel_clock();
 }
 
 void clock_fast_if_possible(void)
@@ -49,7 +51,8 @@ int64_t clock_call(uint32_t fn, const uint64_t *args)
 {
 	if (fn != RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK))
 		return -ENOSYS;
-	int64_t ns = clock_ns(clock_id_now((clockid_t)args[0]));
+	clock_row_goes_on(args[0]);
+	int64_t ns = polling_clock(args[0], clock_ns(clock_id_now((clockid_t)args[0])));
 	clock_fast_if_possible();
 	return ns;
 }

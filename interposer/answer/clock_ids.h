@@ -1,11 +1,12 @@
-/* Clocks of processes and threads are numbers that hold theirs (clock_getcpuclockid(3), pthread_getcpuclockid(3)): a
+/* The clock id of a process or thread contains its pid or tid (clock_getcpuclockid(3), pthread_getcpuclockid(3)).  A
  * restarted program knows those from before. */
 #ifndef RDB_CLOCK_IDS_H
 #define RDB_CLOCK_IDS_H
 #include <time.h>
 #include "task/thread.h"
 
-/* include/linux/posix-timers.h: ~number << 3, 4: of one thread, the lowest bits: which time; 3: a descriptor instead */
+/* include/linux/posix-timers.h: ~number << 3, plus 4 for a thread; the lowest two bits choose the time, 3: a descriptor
+ * instead */
 enum { CLOCK_OF_THREAD = 4, CLOCK_KIND = 3 };
 
 static inline clockid_t clock_id_now(clockid_t clock)
@@ -18,7 +19,7 @@ static inline clockid_t clock_id_now(clockid_t clock)
 	return (clockid_t)(~(unsigned)now << 3 | ((unsigned)clock & 7));
 }
 
-/* Runs while the program does: what has passed of it is not known after a replay. */
+/* Does the clock measure CPU time?  A replay cannot know its value. */
 static inline int clock_is_of_cpu(clockid_t clock)
 {
 	return clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;

@@ -2,16 +2,19 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/if_tun.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include "answer/ioctls.h"
 #include "answer/syscall_inputs.h"
 #include "answer/syscall_outputs.h"
+#include "answer/unknown_calls.h"
 
 #define A(i) (ev->args[i])
 #define P(i) ((void *)ev->args[i])
 #define TYPE(req) ((req) >> 8 & 0xff)
 
-/* Requests that do not carry their direction and size: what they put at the third argument.
+/* Old requests, which do not encode direction and size: how many bytes they write at the third argument.
  * ioctl_list(2), asm-generic/ioctls.h, linux/sockios.h, linux/fs.h, linux/loop.h, linux/kd.h, linux/vt.h. */
 static const struct {
 	uint16_t first, last;
@@ -97,7 +100,7 @@ static const struct {
 	{0xb704, 0xb704, 4},  /* NS_GET_OWNER_UID */
 };
 
-/* The same of what they read there, where it is no number. */
+/* Likewise, how many bytes they read there, if the argument is a pointer. */
 static const struct {
 	uint16_t first, last;
 	uint16_t bytes;
@@ -143,10 +146,10 @@ size_t ioctl_reads(unsigned req)
 	return 0;
 }
 
-int ioctl_refused(unsigned req)
+static int refusal(unsigned req)
 {
 	if (req >> 30 == 0 && (req == 0x8946 /* SIOCETHTOOL */ || (req >= 0x8990 && req <= 0x8bff)))
-		return -EOPNOTSUPP; /* the answer is behind pointers in the answer */
+		return -EOPNOTSUPP; /* the answer contains pointers to further output */
 	if (req >> 30 == 0 && req >= 0x2200 && req <= 0x22ff)
 		return -ENOTTY; /* SCSI generic */
 	if (req >> 30)
@@ -161,7 +164,21 @@ int ioctl_refused(unsigned req)
 	return TYPE(req) == 0xae /* KVM */ || TYPE(req) == ';' /* VFIO */ ? -ENOTTY : 0;
 }
 
-/* Failed calls may have written too, or have been given a pointer to nowhere. */
+int ioctl_refused(int fd, unsigned req)
+{
+	const int rc = refusal(req);
+	struct stat st;
+	if (!rc)
+		return 0;
+	if (fstat(fd, &st))
+		return -EBADF;
+	if (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode) && !S_ISSOCK(st.st_mode))
+		return -ENOTTY; /* as without rdb */
+	refused_request("ioctl request", SYS_ioctl, req, -rc, "its arguments do not tell what it does");
+	return rc;
+}
+
+/* Needed because failed calls may also have written, or may have been given a bad pointer. */
 bool may_be_read(uint64_t addr, size_t len)
 {
 	char buf[64];

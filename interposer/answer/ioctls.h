@@ -1,16 +1,16 @@
-/* ioctl: which requests put what where, and which are refused. */
+/* ioctl: what each request reads and writes, and which requests are refused. */
 #ifndef RDB_IOCTLS_H
 #define RDB_IOCTLS_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Requests of devices whose answers (or whose memory) cannot be logged fail as if the device did not know
- * them: -errno, or 0: the kernel may be asked. */
-int ioctl_refused(unsigned req);
-/* What it puts where is known. */
+/* -errno if the request must be refused: its answer, or the device's memory, cannot be logged.  The error is that of a
+ * device that does not know the request. 0: the kernel may be asked. */
+int ioctl_refused(int fd, unsigned req);
+/* Is it known what the request writes? */
 bool ioctl_known(unsigned req);
-/* The program's memory may be read there: the kernel is asked. */
+/* Can the program's memory be read there?  Asks the kernel. */
 bool may_be_read(uint64_t addr, size_t len);
 
 #endif

@@ -1,4 +1,4 @@
-/* System V IPC, POSIX message queues, keys, quotas: what their calls put where. */
+/* Outputs of the calls for System V IPC, POSIX message queues, keys and quotas. */
 #include <linux/dqblk_xfs.h>
 #include <linux/keyctl.h>
 #include <linux/quota.h>
@@ -11,7 +11,12 @@
 #define A(i) (ev->args[i])
 #define P(i) ((void *)ev->args[i])
 
-enum { IPC_CMD = 0xff, /* without IPC_64, which libcs set */ STAT_ANY_SHM = 15, STAT_ANY_SEM = 20, STAT_ANY_MSG = 13 };
+enum {
+	IPC_CMD = 0xff,
+	/* mask that removes IPC_64, which libcs set */ STAT_ANY_SHM = 15,
+	STAT_ANY_SEM = 20,
+	STAT_ANY_MSG = 13
+};
 
 void out_shmctl(struct event *ev)
 {
@@ -76,7 +81,7 @@ static size_t at_most(int64_t result, uint64_t room)
 	return (uint64_t)result < room ? (uint64_t)result : room;
 }
 
-/* keyctl(2): most commands answer by their result alone */
+/* keyctl(2): most commands write nothing to memory */
 void out_keyctl(struct event *ev)
 {
 	if (ev->result < 0)

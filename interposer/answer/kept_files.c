@@ -18,10 +18,10 @@
 #include "answer/process.h"
 #include "answer/kept_left.h"
 
-/* Bytes that are copied, where the file system cannot share them; and at most that part of what is free. */
+/* The most bytes that are copied where the file system cannot share them; also at most 1/OF_FREE of the free space. */
 #define LARGEST (1ull << 30)
 #define OF_FREE 4
-#define SMALL (1 << 20) /* it is copied as fast as one could tell */
+#define SMALL (1 << 20) /* not worth linking: copied just as fast */
 
 #define A(i) (ev->args[i])
 
@@ -74,14 +74,13 @@ static bool within_budget(const char *place, uint64_t size, int64_t *kept)
 	if (kept_budget(job, (int64_t)size, kept))
 		return true;
 	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
-		rdb_warn(
-			"%s: --kept-budget is spent: the %lu bytes in it, and what other files hold, are not kept beside the "
-			"log; restarts from before event %lu that need them are refused",
-			place, (unsigned long)size, (unsigned long)lower.event + 1);
+		rdb_warn("%s: --kept-budget is spent: the earlier content of this file (%lu bytes) and of further "
+			 "files is not kept beside the log; restarts from before event %lu that need it are refused",
+			 place, (unsigned long)size, (unsigned long)lower.event + 1);
 	return false;
 }
 
-/* What was taken for that file. */
+/* Gives back the budget that was taken for this file. */
 static void drop(const struct kept *k)
 {
 	char job[4096];
@@ -90,7 +89,7 @@ static void drop(const struct kept *k)
 	kept_budget(job, -(int64_t)k->note.head.size, &kept);
 }
 
-/* A line at each GiB.  KEPT: what all processes of the job keep, these bytes among them. */
+/* Warns at each further GiB. kept: bytes kept by all processes of the job, these included. */
 static void tell_size(uint64_t size, int64_t kept)
 {
 	char job[4096];
@@ -102,7 +101,7 @@ static void tell_size(uint64_t size, int64_t kept)
 		job, (long)(kept >> 30));
 }
 
-/* GOING: the name is about to be, so the file itself can be kept by another one. */
+/* going: the name is about to disappear, so the file itself can be kept under another name. */
 static void keep_file(struct kept *k, const char *place, const struct stat *st, bool going)
 {
 	static uint32_t made;
@@ -116,7 +115,7 @@ static void keep_file(struct kept *k, const char *place, const struct stat *st, 
 	}
 	k->note.head.was = RDB_WAS_LOST;
 	if (lower.opt.keep.unit != LIMIT_NONE)
-		return; /* it would only grow */
+		return; /* a bounded recording would grow without bound */
 	if (!st->st_size) {
 		k->note.head.was = RDB_WAS_EMPTY;
 		return;
@@ -127,7 +126,8 @@ static void keep_file(struct kept *k, const char *place, const struct stat *st, 
 	}
 	k->note.head.number = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
 	kept_name(name, sizeof(name), k->note.head.number);
-	const bool alone = going && st->st_nlink == 1 && st->st_size > SMALL; /* who looks may see that it has a name */
+	const bool alone = going && st->st_nlink == 1 && st->st_size > SMALL; /* others could see that it has another
+									       * name */
 	if (alone && (uint64_t)st->st_size <= LARGEST && !link(place, name)) {
 		k->note.head.changed_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
 		k->note.head.was = RDB_WAS_KEPT;
@@ -153,7 +153,7 @@ static void add_text(struct kept *k, const char *text)
 	k->len += n;
 }
 
-/* In the folder of the recording: what is kept there would be changed by being kept. */
+/* Is it in the folder of the recording?  Keeping such a file would change it. */
 static bool recorded(const char *full)
 {
 	const char *end = strrchr(lower.opt.files_dir, '/');
@@ -161,7 +161,8 @@ static bool recorded(const char *full)
 	return n && !strncmp(full, lower.opt.files_dir, n) && (full[n] == '/' || !full[n]);
 }
 
-/* The name of a call: without links, whatever its last part is; false: it is none of a file. */
+/* The absolute path of a call's argument, with links resolved (the last part only if `follow`).  False: not a path of a
+ * file on disk. */
 static bool whole(int dir, const char *path, bool follow, char *out)
 {
 	char joined[4096];
@@ -179,7 +180,8 @@ static bool whole(int dir, const char *path, bool follow, char *out)
 	return !recorded(out) && strncmp(out, "/proc/", 6) && strncmp(out, "/sys/", 5) && strncmp(out, "/dev/", 5);
 }
 
-/* A branch's own file is its process's concern, which makes it again; but one that it has from the plan is like any other. */
+/* A file that a branch has for itself is not kept: its process makes it again.  A file that the branch got from the
+ * plan is kept. */
 static bool place_of(const char *full, char *place)
 {
 	if (other_names->own_place(full, place))
@@ -199,7 +201,7 @@ bool kept_name_of(int dir, const char *path, bool follow, char *full, char *plac
 	return *full == '/' && !recorded(full) && place_of(full, place);
 }
 
-/* What is at that name. */
+/* Notes, and keeps, what is at that name.  False: nothing to do. */
 static bool look(struct kept *k, const char *full, bool going)
 {
 	struct stat st;
@@ -237,7 +239,7 @@ static void add_link(struct kept *k, const char *full)
 	add_text(k, target);
 }
 
-/* A call that makes, removes or cuts what has that name. */
+/* For a call that makes, removes or truncates the file of that name. */
 static void one(struct kept *k, int dir, uint64_t path, bool follow, bool going)
 {
 	char full[4096];
@@ -275,7 +277,7 @@ static void cut_open(struct kept *k, int fd)
 {
 	char link[32], full[4096];
 	if (!kept_appends(fd))
-		return; /* what was in it when it was opened is known */
+		return; /* its contents at open were noted */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	const ssize_t n = readlink(link, full, sizeof(full) - 1);
 	if (n <= 0)

@@ -1,13 +1,13 @@
-/* Files that a recorded call is about to change for good: what was there goes beside the log, for restarts from before it
- * (rdb/live/files/files_before.py).  What is appended or new needs no copy, nor what this process has written itself: its replay
- * has that. */
+/* Files that a recorded call is about to change for good: their contents are kept beside the log, for restarts from
+ * before the call (rdb/live/files/files_before.py).  Appended data and new files need no copy.  Nor does what this
+ * process has written itself: its replay writes it again. */
 #ifndef RDB_KEPT_FILES_H
 #define RDB_KEPT_FILES_H
 #include "crossing/event.h"
 
 enum { KEPT_TEXT = 3 * 1024 };
 
-/* Of one call. */
+/* State of one call. */
 struct kept {
 	bool any;
 	size_t len;
@@ -17,11 +17,12 @@ struct kept {
 	} note;
 };
 
-/* Of a file that is of the program's and not of a recording: its name without links, and where that is (in a branch, also its
- * own), each of 4096 bytes; without a path that of a descriptor.  False: it is none, or one that its process makes again. */
+/* For a file of the program, not of a recording: its path without links in `full`, and its real place in `place` (a
+ * branch may have a copy of its own), each of 4096 bytes.  Without a path: the file of the descriptor `dir`.  False: no
+ * such file, or one that its process makes again. */
 bool kept_name_of(int dir, const char *path, bool follow, char *full, char *place);
 void kept_before(const struct event *ev, struct kept *k);
-/* It has its answer. */
+/* Call when the call has its answer. */
 void kept_after(struct event *ev, struct kept *k);
 
 #endif

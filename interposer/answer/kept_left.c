@@ -1,20 +1,20 @@
 #include "answer/kept_left.h"
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include "base/lower.h"
-#include "restart/tree.h"
 #include "answer/process.h"
 
 #define A(i) (ev->args[i])
 
-/* What does not fit is kept once more than it had to be. */
+/* A file that does not fit in these tables is kept once more than necessary. */
 enum { DESCRIPTORS = 1024, LEFT = 4096 };
 
 static struct {
 	dev_t dev;
-	ino_t ino; /* 0: none, or not all that is written to it is followed */
+	ino_t ino; /* 0: none, or a file with writes that we do not follow */
 	bool appends;
 } written[DESCRIPTORS];
 
@@ -25,12 +25,13 @@ static struct {
 	struct timespec changed;
 } left[LEFT];
 
-static bool shared; /* other processes may have written by its descriptors, or a restart has no copies of closed ones */
+static bool shared; /* other processes may have written through its descriptors, or a restart has no copies of closed
+		     * files */
 
 static bool alone(void)
 {
 	const char *last = strrchr(lower.opt.dir, '/');
-	return !shared && !tree() && last && !strncmp(last, "/rank-", 6);
+	return !shared && !lower.opt.tree && last && !strncmp(last, "/rank-", 6);
 }
 
 bool kept_is_left(const struct stat *st)
@@ -84,7 +85,7 @@ void kept_left_before(const struct event *ev)
 		break;
 	case SYS_mmap:
 		if (A(3) & MAP_SHARED) {
-			shared = true; /* it is restarted as processes that share memory are */
+			shared = true; /* it is restarted like processes that share memory */
 			if (!(A(3) & MAP_ANONYMOUS))
 				not_followed(A(4));
 		}
@@ -95,6 +96,10 @@ void kept_left_before(const struct event *ev)
 	case SYS_pwritev2: not_followed(A(0)); break;
 	case SYS_splice:
 	case SYS_copy_file_range: not_followed(A(2)); break;
+	case SYS_ioctl:
+		if ((unsigned)A(1) == FICLONE || (unsigned)A(1) == FICLONERANGE)
+			not_followed(A(0));
+		break;
 	case SYS_fork:
 	case SYS_vfork:
 	case SYS_clone:

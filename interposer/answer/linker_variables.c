@@ -12,14 +12,14 @@ static bool hides(const char *variable)
 	       strncmp(variable, "LD_BIND_NOW=", 12);
 }
 
-char **linker_variables_hidden(char *const *envp)
+char **linker_variables_hidden(char *const *envp, size_t *size)
 {
 	size_t n = 0, bytes = 0;
 	for (; envp && envp[n]; n++)
 		bytes += hides(envp[n]) ? sizeof(prefix) + strlen(envp[n]) : 0;
-	/* no malloc: the process may share its memory with one that stands in it (vfork) */
-	char **copy = mmap(NULL, (n + 1) * sizeof(*copy) + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			   -1, 0);
+	/* no malloc: after vfork the process may share its memory with one that is inside malloc */
+	*size = (n + 1) * sizeof(char *) + bytes;
+	char **copy = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (copy == MAP_FAILED)
 		return NULL;
 	char *text = (char *)(copy + n + 1);

@@ -1,4 +1,3 @@
-#include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,11 +11,15 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "arch/machine.h"
 #include "space/arena.h"
 #include "crossing/boundary.h"
 #include "answer/clock.h"
 #include "answer/loader.h"
 #include "answer/memory_calls.h"
+#include "answer/program.h"
+#include "answer/redirect.h"
+#include "base/descriptors.h"
 
 #define DOWN(x) ((x) & ~(RDB_PAGE - 1))
 #define UP(x) DOWN((x) + RDB_PAGE - 1)
@@ -29,36 +32,14 @@ struct object {
 	char interp[PATH_MAX];
 };
 
-int loader_find(const char *prog, char *path)
-{
-	struct stat st;
-	if (strchr(prog, '/')) {
-		if (!realpath(prog, path))
-			return -errno;
-		if (stat(path, &st))
-			return -errno;
-		return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : -EACCES;
-	}
-	const char *dirs = getenv("PATH");
-	for (const char *d = dirs ? dirs : "/bin:/usr/bin"; *d;) {
-		size_t n = strcspn(d, ":");
-		char try[PATH_MAX];
-		if ((size_t)snprintf(try, sizeof(try), "%.*s%s%s", (int)n, d, n ? "/" : "", prog) < sizeof(try) &&
-		    stat(try, &st) == 0 && S_ISREG(st.st_mode) && access(try, X_OK) == 0)
-			return realpath(try, path) ? 0 : -errno;
-		d += n + (d[n] == ':');
-	}
-	return -ENOENT;
-}
-
 static int read_headers(int fd, struct object *o, const char **why)
 {
 	if (pread(fd, &o->eh, sizeof(o->eh), 0) != (ssize_t)sizeof(o->eh) || memcmp(o->eh.e_ident, ELFMAG, SELFMAG)) {
-		*why = "not an ELF program (scripts: name the interpreter)";
+		*why = "not an ELF program (to run a script, name its interpreter)";
 		return -ENOEXEC;
 	}
-	if (o->eh.e_ident[EI_CLASS] != ELFCLASS64 || o->eh.e_machine != EM_X86_64) {
-		*why = "a program for another architecture; rdb records x86-64 programs";
+	if (o->eh.e_ident[EI_CLASS] != ELFCLASS64 || o->eh.e_machine != ELF_MACHINE) {
+		*why = "a program for another architecture; rdb records " MACHINE " programs";
 		return -ENOEXEC;
 	}
 	if ((o->eh.e_type != ET_EXEC && o->eh.e_type != ET_DYN) || o->eh.e_phnum > PHDRS ||
@@ -114,7 +95,7 @@ static int map_object(int fd, struct object *o, uint64_t base, const char **why)
 				return -errno;
 			}
 		}
-		/* to the end of the page, as the kernel does: ld.so's first malloc counts on it */
+		/* clear up to the end of the page, as the kernel does: ld.so's first malloc relies on it */
 		if (p->p_memsz > p->p_filesz && p->p_filesz && (prot & PROT_WRITE))
 			memset((void *)file_end, 0, UP(file_end) - file_end);
 		if (mem_end > o->end)
@@ -123,12 +104,12 @@ static int map_object(int fd, struct object *o, uint64_t base, const char **why)
 	return 0;
 }
 
-static int open_object(const char *path, struct object *o, uint64_t base, const char **why)
+/* Closes fd, which may be -errno. */
+static int load_object(int fd, struct object *o, uint64_t base, const char **why)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		*why = "cannot be opened";
-		return -errno;
+		return fd;
 	}
 	int rc = read_headers(fd, o, why);
 	if (!rc)
@@ -187,7 +168,7 @@ static int build_stack(const struct object *prog, uint64_t interp_base, const ch
 		table[argc + i] = push_string(&sp, envp[i]);
 	for (size_t i = argc; i-- > 0;)
 		table[i] = push_string(&sp, argv[i]);
-	uint64_t platform = push_string(&sp, "x86_64");
+	uint64_t platform = push_string(&sp, ELF_PLATFORM);
 	sp = (sp - 16) & ~15ul;
 	uint64_t random = sp;
 	if (getrandom((void *)random, 16, 0) != 16) {
@@ -204,8 +185,8 @@ static int build_stack(const struct object *prog, uint64_t interp_base, const ch
 		{AT_PHNUM, {prog->eh.e_phnum}},
 		{AT_BASE, {interp_base}},
 		{AT_FLAGS, {0}},
-		/* ld.so jumps here when it is done: the gate's start code, then the program.  Run as a program
-		 * itself it knows that by its own entry. */
+		/* ld.so jumps here when it is done: to the gate's start code, then the program. ld.so run as a program
+		 * compares this with its own entry. */
 		{AT_ENTRY, {interp_base ? RDB_GATE_CODE + GATE_CODE_START : prog->bias + prog->eh.e_entry}},
 		{AT_UID, {getuid()}},
 		{AT_EUID, {geteuid()}},
@@ -245,27 +226,29 @@ static int map_vdso(void)
 	return mprotect(p, RDB_PAGE, PROT_READ | PROT_EXEC) ? -errno : 0;
 }
 
-int loader_load(const char *path, const char *called, char **argv, char **envp, struct loaded *out, const char **why)
+int loader_load(int program, const char *path, const char *called, char **argv, char **envp, struct loaded *out,
+		const char **why)
 {
 	static struct object prog, interp;
-	int rc = open_object(path, &prog, RDB_PROG, why);
+	int rc = load_object(program_reopen(program), &prog, RDB_PROG, why);
 	if (rc)
 		return rc;
 	if (prog.interp[0]) {
-		rc = open_object(prog.interp, &interp, RDB_INTERP, why);
+		rc = load_object(descriptor_open(AT_FDCWD, prog.interp, O_RDONLY, 0), &interp, RDB_INTERP, why);
 		if (rc) {
 			*why = "its interpreter (PT_INTERP) cannot be loaded";
 			return rc;
 		}
 		lower.upper.interp_base = interp.bias;
 	}
+	redirect_program(program);
 	strncpy(lower.upper.exe, path, sizeof(lower.upper.exe) - 1);
 	lower.upper.entry = prog.bias + prog.eh.e_entry;
 	lower.upper.brk = RDB_BRK;
 	lower.upper.mmap_next = RDB_MMAP;
 	lower.upper.mmap_next_32 = 0x40000000;
 	lower.upper.scratch_end = RDB_SCRATCH;
-	*why = "no stack for it";
+	*why = "its stack cannot be made";
 	rc = map_vdso();
 	if (!rc)
 		rc = build_stack(&prog, prog.interp[0] ? interp.bias : 0, called, argv, envp, &out->sp);

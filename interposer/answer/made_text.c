@@ -2,17 +2,15 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include "arch/machine.h"
+#include "arch/registers.h"
 #include "crossing/boundary.h"
 #include "answer/instructions.h"
 #include "space/arena.h"
 #include "space/shared_memory.h"
 #include "space/cautions.h"
 
-enum {
-	BATCH = 512,
-	ALL = PROT_READ | PROT_WRITE | PROT_EXEC,
-	FETCH = 16 /* of the error code: Intel SDM vol. 3, 4.7 */
-};
+enum { BATCH = 512, ALL = PROT_READ | PROT_WRITE | PROT_EXEC };
 
 int made_text_protection(int prot, bool own)
 {
@@ -25,7 +23,8 @@ struct stretch {
 	uint64_t pc, start, end;
 };
 
-/* Mappings side by side count as one: how the kernel has divided it differs from run to run. */
+/* Finds the stretch of unrun text around pc.  Adjacent mappings count as one: how the kernel divides them differs from
+ * run to run. */
 static int find(const struct mapping *m, void *arg)
 {
 	struct stretch *s = arg;
@@ -51,8 +50,8 @@ static bool holds_something(const uint64_t *page)
 	return false;
 }
 
-/* Pages of zeros end a piece, be they present or not.  A replica's pages may be an image's: which of these are in the page
- * cache says nothing of what they hold. */
+/* Calls fn for each piece of text.  A page of zeros ends a piece, whether present or not.  A replica looks at all
+ * pages: they may come from an image, and the page cache says nothing about their contents. */
 static void each_text(uint64_t start, uint64_t end, void (*fn)(uint64_t start, uint64_t end))
 {
 	static unsigned char present[BATCH];
@@ -61,7 +60,7 @@ static void each_text(uint64_t start, uint64_t end, void (*fn)(uint64_t start, u
 	for (uint64_t from = start; from < end; from += BATCH * RDB_PAGE) {
 		const uint64_t n = (end - from) / RDB_PAGE < BATCH ? (end - from) / RDB_PAGE : BATCH;
 		if (!all && mincore((void *)from, n * RDB_PAGE, present))
-			rdb_fatal("cannot tell which memory at %#lx is there: %s", (unsigned long)from,
+			rdb_fatal("cannot tell which pages at %#lx are present: %s", (unsigned long)from,
 				  strerror(errno));
 		for (uint64_t i = 0; i < n; i++) {
 			const uint64_t at = from + i * RDB_PAGE;
@@ -78,14 +77,14 @@ static void each_text(uint64_t start, uint64_t end, void (*fn)(uint64_t start, u
 		fn(begun, end);
 }
 
-/* It has been looked at, and may change: nobody looks at it again, so what can trap does. */
+/* Text that was looked at can change, and is not looked at again: everything that can trap must trap. */
 static bool changes;
 
 static void unseen(void)
 {
 	changes = true;
-	traps_tsc();
-	traps_cpuid();
+	traps_counter();
+	traps_identity();
 }
 
 void made_text_mapped(int prot, bool shared, bool file)
@@ -95,10 +94,10 @@ void made_text_mapped(int prot, bool shared, bool file)
 	if (shared)
 		unseen();
 	else if (file && prot & PROT_WRITE)
-		traps_cpuid();
+		traps_identity();
 }
 
-/* Only what is the process' own is patched: others may run the same text. */
+/* Is the memory private and of no file?  Only such text is patched: others may run the same text. */
 static bool is_own(uint64_t start, uint64_t end)
 {
 	for (uint64_t at = start; at < end; at += RDB_PAGE)
@@ -124,17 +123,17 @@ long made_text_protect(uint64_t start, uint64_t end, int prot)
 
 bool made_text_fault(const ucontext_t *uc)
 {
-	struct stretch s = {.pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP]};
-	if (!(uc->uc_mcontext.gregs[REG_ERR] & FETCH))
+	struct stretch s = {.pc = UC_PC(uc)};
+	if (!uc_fault_fetched(uc))
 		return false;
 	if (lower.started && replaying())
-		lower.mode->asked(); /* takes its patches out, and what it protects is as it was */
+		lower.mode->asked(); /* the agent takes its patches out and restores protections */
 	if (arena_each(find, &s) < 0 || s.pc < s.start || s.pc >= s.end)
 		return false;
 	each_text(s.start, s.end, instructions_look_made);
 	unseen();
 	if (mprotect((void *)s.start, s.end - s.start, ALL))
-		rdb_fatal("memory at %#lx cannot be run: %s", (unsigned long)s.start, strerror(errno));
+		rdb_fatal("memory at %#lx cannot be made executable: %s", (unsigned long)s.start, strerror(errno));
 	if (lower.started && replaying())
 		lower.mode->reprotected(s.start, s.end);
 	return true;
@@ -157,5 +156,6 @@ static int look_at(const struct mapping *m, void *arg)
 void made_text_end(void)
 {
 	if (changes && recording() && arena_each(look_at, NULL) == 0 && left)
-		caution("text that it made while it ran asks the processor (RDRAND, RDSEED or CPUID), and no answer is recorded");
+		caution("instructions that the program generated at run time include " INSTRUCTIONS_UNSEEN
+			", whose results are not recorded");
 }

@@ -1,11 +1,13 @@
-/* Text that a program makes by itself in memory that it may write to and run, such as a compiler's at run time.
+/* Text that a program makes itself in memory that is writable and executable, such as a run-time compiler's.
  *
- * It is mapped for writing only, which on x86 allows to read it too, but not to run it: the first instruction that is run there
- * faults.  Then it is looked at (instructions.h), and becomes what was asked for.  What is made there later is not looked
- * at: rdtsc and CPUID trap from then on, and a recording that ends with an RDRAND there says so.
- * The protection itself is the mark, so forks and images keep it; a program that asks for it gets reading as well.
- * Where text is made in memory that may not be run yet (mprotect(2)), it is looked at whenever that changes.  Shared memory is
- * left alone, since others read and run the same text: the two trap as well. */
+ * It is mapped write-only, which on x86-64 allows reading, but not execution: the first instruction that runs there
+ * faults.  Then it is examined (instructions.h) and gets the protection that was asked for.  Text made there later is
+ * not examined: from then on the instructions that read the counter or identify the processor trap, and at its end a
+ * recording warns if the text holds another such instruction.
+ * The protection itself is the mark, so forks and images keep it; a program that really asks for it gets reading, too.
+ * Text made in memory that is not executable yet (mprotect(2)) is examined each time it becomes executable.  Shared
+ * memory is left alone, since others read and run the same text: there, too, the instructions trap.
+ */
 #ifndef RDB_MADE_TEXT_H
 #define RDB_MADE_TEXT_H
 #include <stdbool.h>
@@ -13,20 +15,20 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-/* What the kernel is asked for where the program asks for `prot`; `own`: for private memory that is no file's. */
+/* Protection to ask the kernel for when the program asks for `prot`; own: for private memory of no file. */
 int made_text_protection(int prot, bool own);
-/* mprotect(2).  What is to be run, and no more to be written, is looked at here. */
+/* mprotect(2).  Examines text that becomes executable and read-only. */
 long made_text_protect(uint64_t start, uint64_t end, int prot);
-/* The program has mapped text that nobody looks at, if this is of that kind. */
+/* Call after a mapping: if it has text that is not examined, its instructions must trap. */
 void made_text_mapped(int prot, bool shared, bool file);
-/* The recording is about to end: is there what was not recorded?  Then it says so. */
+/* Call before the recording ends: warns if there are instructions whose results were not recorded. */
 void made_text_end(void);
-/* Memory of that kind. */
+/* Is it memory with text that has not been run yet? */
 static inline bool made_text_unrun(int prot)
 {
 	return (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == PROT_WRITE;
 }
-/* A fault where nothing may be run.  True: now it may. */
+/* Fault at memory that is not executable.  True: now it is. */
 bool made_text_fault(const ucontext_t *uc);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "arch/machine.h"
 #include "space/arena.h"
 #include "crossing/boundary.h"
 #include "space/device_memory.h"
@@ -23,6 +24,7 @@
 #include "log/log_reader.h"
 #include "space/shared_memory.h"
 #include "space/store.h"
+#include "answer/wiped.h"
 
 #define A(i) (ev->args[i])
 #define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))
@@ -41,15 +43,20 @@ static bool from_log(void)
 	return lower.started && replaying();
 }
 
-/* Breakpoints in memory that is replaced. */
-void memory_remapped(uint64_t at, size_t len)
+void memory_other_bytes(uint64_t at, size_t len)
 {
 	device_memory_gone(at, at + len);
 	if (lower.started && lower.mode->remapped)
-		lower.mode->remapped(at, at + len);
+		lower.mode->remapped(at, at + len); /* breakpoints there */
 }
 
-/* Protected otherwise, or mapped where nothing was. */
+void memory_remapped(uint64_t at, size_t len)
+{
+	wiped_not_any_more(at, at + len);
+	memory_other_bytes(at, len);
+}
+
+/* The protection has changed, or memory was mapped where there was none. */
 static void reprotected(uint64_t at, size_t len)
 {
 	if (lower.started && lower.mode->reprotected)
@@ -76,7 +83,7 @@ const char *memory_asked_for(const char *path)
 	return path;
 }
 
-/* What is mapped there of a file may be run. */
+/* Examines the instructions of a file mapping that is executable. */
 static void look(uint64_t at, size_t len, int prot, int fd, uint64_t offset, const char *name)
 {
 	struct stat st;
@@ -120,7 +127,8 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		return -errno;
 	path[n] = 0;
 	bool changing = lower.started && shared_volatile(fd);
-	if (changing && recording() && followed_never(fd)) { /* the copy is what stays as it is, here and in a replay */
+	if (changing && recording() && followed_never(fd)) { /* map the copy, which does not change, here and in a
+							      * replay */
 		int err = store_add(fd, path, true, key);
 		if (err)
 			rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
@@ -129,7 +137,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	}
 	size_t inside = (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
 	if (inside > len || passing())
-		inside = len; /* it is not hashed, and an image has only pages that are there */
+		inside = len; /* nothing is hashed, and an image has only pages that are present */
 	long rc = inside ? memory_map_at(at, inside, prot, MAP_PRIVATE, fd, offset) : 0;
 	if (rc >= 0 && len > inside)
 		rc = memory_map_zero(at + inside, len - inside, prot);
@@ -141,16 +149,19 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		if (err)
 			rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
 		meta_log_file(key, memory_asked_for(path));
-		arena_file_mapped(at, at + len, offset, key);
-		struct file_mapping *made = arena_file_made();
-		made->dev = st.st_dev;
-		made->ino = st.st_ino;
-		made->text = prot & PROT_EXEC;
+		struct file_mapping f = {.start = at,
+					 .end = at + len,
+					 .offset = offset,
+					 .dev = st.st_dev,
+					 .ino = st.st_ino,
+					 .text = prot & PROT_EXEC};
+		strcpy(f.key, key);
+		arena_file_mapped(&f);
 		if (len > inside)
 			ends_add(at + inside, at + len, prot);
 		name = key;
 	}
-	/* what has been there is forgotten now, also its patches */
+	/* now the former contents are forgotten, with their patches */
 	if (prot & PROT_EXEC) {
 		hot_sites_look(at, inside, path);
 		look(at, inside, prot, fd, offset, name);
@@ -176,7 +187,7 @@ static bool is_dev_zero(int fd)
 	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 5);
 }
 
-/* -EEXIST: something is there. */
+/* -EEXIST: something is mapped there. */
 static long reserve(uint64_t at, size_t len)
 {
 	long rc = raw_syscall(SYS_mmap, (long)at, (long)len, PROT_NONE,
@@ -184,11 +195,11 @@ static long reserve(uint64_t at, size_t len)
 	return rc < 0 ? rc : 0;
 }
 
-/* Where it goes: 0 or -errno.  What stood there before is gone only when the call succeeds. */
+/* Chooses the address. 0 or -errno.  A former mapping there is replaced only when the call succeeds. */
 static long place(struct event *ev, size_t len, uint64_t *at)
 {
 	const unsigned flags = (unsigned)A(3);
-	const bool low = flags & MAP_32BIT;
+	const bool low = flags & MAP_LOW;
 	*at = A(0);
 	if (!(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))) {
 		*at = arena_hinted(A(0), len, low);
@@ -199,7 +210,7 @@ static long place(struct event *ev, size_t len, uint64_t *at)
 	if (*at & (RDB_PAGE - 1) || *at >= RDB_ARENA_END || len > RDB_ARENA_END - *at)
 		return -EINVAL;
 	if (*at<RDB_GATE + 2 * RDB_PAGE && * at + len> RDB_GATE)
-		return -EPERM; /* as below the lowest address that may be mapped */
+		return -EPERM; /* like addresses below vm.mmap_min_addr */
 	return flags & MAP_FIXED || from_log() ? 0 : reserve(*at, len);
 }
 
@@ -209,7 +220,7 @@ static bool on_huge_pages(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == HUGETLBFS_MAGIC;
 }
 
-/* While recording, and before: what the program asks for is really mapped. */
+/* While recording, and before the start: makes the mapping that the program asks for. */
 static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 {
 	int flags = (int)A(3), fd = (int)A(4);
@@ -221,7 +232,7 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 	    (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) != O_RDWR)
 		return -EACCES;
 	if (!anonymous && on_huge_pages(fd))
-		return -ENOMEM; /* as where there are none: they can neither be mapped twice nor wherever we like */
+		return -ENOMEM; /* as without huge pages: they can be neither mapped twice nor put anywhere */
 	if (lower.started && (anonymous ? shared : followed_from_start(fd, shared, prot)))
 		return shared_map(ev, at, len, prot,
 				  (shared ? MAP_SHARED : MAP_PRIVATE) | (anonymous ? MAP_ANONYMOUS : 0), fd, A(5));
@@ -232,8 +243,8 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 		return rc;
 	}
 	long rc = memory_map_file(at, len, prot, fd, A(5), key);
-	if (!rc && recording())
-		arena_file_made()->read_only = shared;
+	if (!rc && recording() && shared)
+		arena_file_read_only(at);
 	if (!rc && recording() && lower.started)
 		event_note(ev, RDB_NOTE_FILE, key, strlen(key));
 	if (!rc)
@@ -263,7 +274,7 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 		     : shared_map_recorded(at, len, prot, &rc) ? rc
 							       : map_recorded(ev, at, len, prot);
 	if (rc) {
-		if (placed && !(flags & MAP_FIXED)) /* reserved, if anything */
+		if (placed && !(flags & MAP_FIXED)) /* removes the reservation, if there is one */
 			raw_syscall(SYS_munmap, (long)at, (long)len, 0, 0, 0, 0);
 		lower.upper.mmap_next = before[0];
 		lower.upper.mmap_next_32 = before[1];
@@ -282,17 +293,24 @@ bool memory_is_upper(uint64_t at, size_t len)
 	return at < RDB_ARENA_END && len <= RDB_ARENA_END - at;
 }
 
+long memory_unmap(uint64_t at, size_t len)
+{
+	/* by libc's function, so that an MPI's registration cache sees it */
+	if (munmap((void *)at, len))
+		return -errno;
+	arena_unmapped(at, at + len);
+	shared_unmapped(at, at + len);
+	memory_remapped(at, len);
+	return 0;
+}
+
 long memory_munmap(struct event *ev, ucontext_t *uc)
 {
 	size_t len = UP(A(1));
 	if (A(0) & (RDB_PAGE - 1) || !len || !memory_is_upper(A(0), len))
 		return -EINVAL;
 	shared_sync_before(ev);
-	arena_unmapped(A(0), A(0) + len);
-	shared_unmapped(A(0), A(0) + len);
-	memory_remapped(A(0), len);
-	/* through the libc, so that an MPI's registration cache sees it */
-	return munmap((void *)A(0), len) ? -errno : 0;
+	return from_log() && ev->result < 0 ? ev->result : memory_unmap(A(0), len);
 }
 
 long memory_mprotect(struct event *ev, ucontext_t *uc)
@@ -302,7 +320,7 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 		return -ENOMEM;
 	shared_sync_before(ev);
 	if (from_log() && ev->result < 0)
-		return ev->result; /* a file that may not be written to, say: here it is private */
+		return ev->result; /* for example a file that may not be written; here it is a private copy */
 	const struct file_mapping *f = arena_file_at(A(0));
 	if (f && f->read_only && A(2) & PROT_WRITE)
 		return -EACCES;
@@ -322,26 +340,25 @@ long memory_brk(struct event *ev, ucontext_t *uc)
 	struct upper_state *u = &lower.upper;
 	uint64_t want = A(0), old_end = UP(u->brk), new_end = UP(want);
 	shared_sync_before(ev);
-	if (want < RDB_BRK || want > RDB_BRK_END)
+	if (want < RDB_BRK || want > RDB_BRK_END || (from_log() && (uint64_t)ev->result != want))
 		return (long)u->brk;
 	if (new_end > old_end && memory_map_zero(old_end, new_end - old_end, PROT_READ | PROT_WRITE))
 		return (long)u->brk;
-	if (new_end < old_end) {
-		device_memory_gone(new_end, old_end);
-		munmap((void *)new_end, old_end - new_end);
-	}
+	if (new_end < old_end && memory_unmap(new_end, old_end - new_end))
+		return (long)u->brk;
 	reprotected(RDB_BRK, (old_end > new_end ? old_end : new_end) - RDB_BRK);
 	u->brk = want;
 	return (long)want;
 }
 
-/* It would lock our own memory too, most of which is address space only; pages locked or not hold the same. */
+/* Not carried out: it would lock our own memory, too, most of which is address space only.  Locked pages hold the same
+ * bytes. */
 long memory_mlockall(struct event *ev, ucontext_t *uc)
 {
 	return ev->nr == SYS_mlockall && (!A(0) || A(0) & ~7ul) ? -EINVAL : 0;
 }
 
-/* No key is ever given out (pkey_alloc); -1 is plain mprotect. */
+/* pkey_alloc never gives out a key; -1 is a plain mprotect. */
 long memory_pkey_mprotect(struct event *ev, ucontext_t *uc)
 {
 	return (int)A(3) == -1 ? memory_mprotect(ev, uc) : -EINVAL;

@@ -1,4 +1,4 @@
-/* System calls that change the memory map: emulated, so that every run has the same addresses. */
+/* System calls that change the memory map.  Emulated, so that every run has the same addresses. */
 #ifndef RDB_MEMORY_CALLS_H
 #define RDB_MEMORY_CALLS_H
 #include "crossing/event.h"
@@ -12,19 +12,20 @@ long memory_brk(struct event *ev, ucontext_t *uc);
 long memory_mlockall(struct event *ev, ucontext_t *uc);
 long memory_pkey_mprotect(struct event *ev, ucontext_t *uc);
 
-/* For the agent: breakpoints in memory that is replaced. */
+/* Call when something else, or nothing, is mapped there; when the same mapping holds other bytes. */
 void memory_remapped(uint64_t at, size_t len);
+void memory_other_bytes(uint64_t at, size_t len);
+/* Unmaps the range, and then removes it from all tables of what is mapped. 0 or -errno. */
+long memory_unmap(uint64_t at, size_t len);
 bool memory_is_upper(uint64_t at, size_t len);
-/* In a child after fork: MADV_WIPEONFORK. */
-void memory_wipe_in_child(void);
 
-/* Maps `len` bytes of an open file at `at` privately, as the program or the loader asks while recording:
- * the file goes to the store, its key into the log.  0 or -errno. */
+/* Maps `len` bytes of an open file at `at` privately, for the program or the loader while recording: the file is copied
+ * to the store, its key goes into the log. 0 or -errno. */
 long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset, char *key);
-/* Files opened under `asked` are really `path` (our stub libraries). */
+/* Notes that a file opened as `asked` is really `path` (our stub libraries). */
 void memory_alias(const char *path, const char *asked);
 /* The path by which the program knows a file. */
 const char *memory_asked_for(const char *path);
-/* Looks at the instructions there, if they may be run. */
+/* Examines the instructions there, if they are executable. */
 void memory_look(uint64_t at, size_t len, int prot, const char *key, uint64_t offset);
 #endif

@@ -8,6 +8,8 @@
 #include "space/ends.h"
 #include "space/followed.h"
 #include "answer/memory_calls.h"
+#include "answer/unknown_calls.h"
+#include "answer/wiped.h"
 #include "space/mapping.h"
 #include "space/shared_memory.h"
 
@@ -19,9 +21,9 @@ static bool from_log(void)
 	return lower.started && replaying();
 }
 
-/* What there is in a range that moves: mappings without a gap, of one protection. */
+/* A range that moves: its mappings, if there is no gap. */
 struct found {
-	uint64_t at, end; /* looked at up to `at` */
+	uint64_t at, end; /* examined up to `at` */
 	int prot;
 	bool anonymous, shared, mixed;
 };
@@ -29,8 +31,6 @@ struct found {
 static int find(const struct mapping *m, void *arg)
 {
 	struct found *f = arg;
-	if (m->end <= f->at)
-		return 0;
 	if (m->start > f->at)
 		return 1;
 	int prot = m->prot;
@@ -43,7 +43,7 @@ static int find(const struct mapping *m, void *arg)
 	return f->at >= f->end;
 }
 
-/* The stored file at the new place, and on it the pages that are not as in the file. */
+/* Maps the stored file at the new place, and copies the pages that differ from it. */
 static long move_file(uint64_t old, size_t common, uint64_t at, size_t new_len, const struct file_mapping *f)
 {
 	struct file_mapping file = *f;
@@ -58,8 +58,8 @@ static long move_file(uint64_t old, size_t common, uint64_t at, size_t new_len, 
 	return rc;
 }
 
-/* By copying.  In a replay memory may be backed by the image: growing it would show the image's next bytes.
- * File mappings are copied while recording too: the table of what shows which file is kept in one way. */
+/* Moves by copying.  In a replay memory may be mapped from the image: growing such a mapping would show the image's
+ * next bytes.  File mappings are copied while recording, too, so that the table of file mappings is kept in one way. */
 static long move_by_copy(uint64_t old, size_t old_len, uint64_t at, size_t new_len, const struct found *src, bool keep)
 {
 	const struct file_mapping *f = arena_file_at(old), was = f ? *f : (struct file_mapping){0};
@@ -94,7 +94,7 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 {
 	struct found src = {.at = old, .end = old + (old_len ? old_len : 1), .prot = -1, .anonymous = true};
 	bool keep = A(3) & MREMAP_DONTUNMAP;
-	int rc = arena_each(find, &src);
+	int rc = arena_each_in(src.at, src.end, find, &src);
 	long r;
 	if (rc < 0)
 		return rc;
@@ -102,10 +102,10 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		return -EFAULT;
 	const struct file_mapping *f = arena_file_at(old);
 	if (keep && !from_log() && (f ? f->read_only : shared_at(old) && !shared_followed_until(old))) {
-		old_len = 0; /* of shared memory one mapping more: there is nothing to take from the old one */
+		old_len = 0; /* a further mapping of shared memory: nothing is taken from the old one */
 		keep = false;
 	}
-	/* unrecorded, the kernel's pages move; of a file an image knows those that it was told of */
+	/* unrecorded: the kernel moves the pages; for files, an image knows only the mappings it was told of */
 	const bool really = passing() && (src.shared || !coordinating());
 	if (recording() && f && (f->read_only || !shared_at(old))) {
 		r = followed_move(ev, f, old, old_len, at, new_len, src.prot, keep);
@@ -126,7 +126,7 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 	}
 	if (!old_len && !really)
 		return -EINVAL;
-	/* memory of no file moves without being touched, unless it has become several mappings */
+	/* anonymous memory moves without being touched, unless it has become several mappings */
 	if (really || (src.anonymous && !f)) {
 		r = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len,
 				MREMAP_MAYMOVE | MREMAP_FIXED | (keep ? MREMAP_DONTUNMAP : 0), (long)at, 0);
@@ -155,12 +155,8 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 	    (flags & MREMAP_DONTUNMAP && (old_len != new_len || A(4) & (RDB_PAGE - 1))))
 		return -EINVAL;
 	if (!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) && new_len <= old_len) {
-		if (new_len < old_len) {
-			munmap((void *)(old + new_len), old_len - new_len);
-			arena_unmapped(old + new_len, old + old_len);
-			shared_unmapped(old + new_len, old + old_len);
-		}
-		return (long)old;
+		const long rc = new_len < old_len ? memory_unmap(old + new_len, old_len - new_len) : 0;
+		return rc ? rc : (long)old;
 	}
 	if (!(flags & MREMAP_MAYMOVE))
 		return -ENOMEM;
@@ -177,47 +173,26 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 		return rc;
 	}
 	arena_chosen(at, at + new_len);
-	memory_remapped(old, old_len);
-	memory_remapped(at, new_len);
+	wiped_moved(old, at, new_len);
+	if (flags & MREMAP_DONTUNMAP)
+		memory_other_bytes(old, old_len);
+	else
+		memory_remapped(old, old_len);
+	memory_other_bytes(at, new_len);
 	return (long)at;
 }
 
 /* ---- madvise ---- */
 
-enum { WIPED = 64, FREE = 8, REMOVE, DONTFORK, DOFORK, WIPEONFORK = 18, KEEPONFORK, DONTNEED_LOCKED = 24 };
+enum { FREE = 8, REMOVE, DONTFORK, DOFORK, WIPEONFORK = 18, KEEPONFORK, DONTNEED_LOCKED = 24 };
 
-static struct {
-	uint64_t start, end;
-} wiped[WIPED];
-static unsigned nwiped;
-
-void memory_wipe_in_child(void)
-{
-	for (unsigned i = 0; i < nwiped; i++)
-		raw_syscall(SYS_madvise, (long)wiped[i].start, (long)(wiped[i].end - wiped[i].start), MADV_DONTNEED, 0,
-			    0, 0);
-}
-
-/* Not by the kernel: our own forks (images, replicas) must see it. */
+/* Also in a replay: a restart continues from there. */
 static long wipe_on_fork(struct event *ev, uint64_t start, uint64_t end)
 {
-	if (from_log())
+	if (from_log() && ev->result && ev->result != -ENOMEM)
 		return ev->result;
-	if (nwiped == WIPED || shared_at(start) || arena_file_at(start))
-		return -EINVAL;
-	wiped[nwiped].start = start;
-	wiped[nwiped++].end = end;
-	return 0;
-}
-
-static long keep_on_fork(uint64_t start, uint64_t end)
-{
-	for (unsigned i = 0; i < nwiped;)
-		if (wiped[i].start < end && wiped[i].end > start)
-			wiped[i] = wiped[--nwiped]; /* whole: a part of it is not asked for in practice */
-		else
-			i++;
-	return 0;
+	const long rc = wiped_on_fork(start, end);
+	return from_log() ? ev->result : rc;
 }
 
 struct discard {
@@ -246,7 +221,7 @@ static int discard(const struct mapping *m, void *arg)
 			rc = memory_map_stored(from, end - from, m->prot, copy.key, offset);
 			if (!rc)
 				memory_look(from, end - from, m->prot, copy.key, offset);
-			arena_file_mapped(copy.start, copy.end, copy.offset, copy.key); /* in one piece again */
+			arena_file_mapped(&copy); /* in one piece again */
 		} else if (shared_noted(from, &shared_end)) {
 			end = shared_end < to ? shared_end : to;
 		} else {
@@ -262,7 +237,7 @@ static int discard(const struct mapping *m, void *arg)
 	return 0;
 }
 
-/* MADV_REMOVE: all who share it have zeros there. */
+/* MADV_REMOVE: becomes zero for all that share the memory. */
 static long remove_shared(struct event *ev, size_t len)
 {
 	static const char zeros[RDB_PAGE];
@@ -288,15 +263,20 @@ long memory_madvise(struct event *ev, ucontext_t *uc)
 	if (!memory_is_upper(A(0), len) || A(0) & (RDB_PAGE - 1))
 		return -EINVAL;
 	switch (A(2)) {
-	case FREE: return 0; /* the pages stay: as if memory had never run short */
-	case DONTFORK:       /* our own forks need it; a child that has more than it asked for does not mind */
+	case FREE: return 0; /* keeps the pages, as if memory had never run short */
+	case DONTFORK:       /* ignored: our own forks need the memory, and a child does no harm with more than it asked
+			      * for */
 	case DOFORK: return 0;
 	case WIPEONFORK: return wipe_on_fork(ev, A(0), A(0) + len);
-	case KEEPONFORK: return keep_on_fork(A(0), A(0) + len);
+	case KEEPONFORK: wiped_not_any_more(A(0), A(0) + len); return 0;
 	case 100:
 	case 101: return -EPERM; /* MADV_HWPOISON, MADV_SOFT_OFFLINE */
 	case 102:
-	case 103: return -EINVAL; /* MADV_GUARD_INSTALL, _REMOVE: we could not read past the guards */
+	case 103: /* MADV_GUARD_INSTALL, _REMOVE */
+		if (!from_log() && !raw_syscall(SYS_madvise, 0, 0, (long)A(2), 0, 0, 0))
+			refused_request("madvise", SYS_madvise, (unsigned)A(2), EINVAL,
+					"rdb could not read guarded pages");
+		return -EINVAL;
 	case REMOVE: return remove_shared(ev, len);
 	case MADV_DONTNEED:
 	case DONTNEED_LOCKED: break;
@@ -309,7 +289,7 @@ long memory_madvise(struct event *ev, ucontext_t *uc)
 	struct discard d = {.from = A(0), .to = A(0) + len};
 	if (ev->result == -EINVAL)
 		return ev->result;
-	int rc = arena_each(discard, &d);
-	memory_remapped(A(0), len);
+	int rc = arena_each_in(d.from, d.to, discard, &d);
+	memory_other_bytes(A(0), len);
 	return rc ? rc : ev->result;
 }

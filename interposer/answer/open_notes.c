@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "crossing/host.h"
+#include "interface/host.h"
 
 enum { TEXT = 1024 };
 
-/* 0: it is too long. */
+/* The length, or 0 if it is too long. */
 static size_t name_of(int fd, char *out)
 {
 	char link[32];

@@ -1,4 +1,4 @@
-/* What open(2) has opened, for restarts: how much was in a file, and where it is; which pipe. */
+/* Notes for restarts what open(2) has opened: size and path of a file, identity of a pipe. */
 #ifndef RDB_OPEN_NOTES_H
 #define RDB_OPEN_NOTES_H
 #include "crossing/event.h"

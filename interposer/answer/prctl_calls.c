@@ -1,7 +1,10 @@
 #include <errno.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include "base/lower.h"
+#include "base/user.h"
+#include "task/thread.h"
+#include "answer/unknown_calls.h"
 #include "include/rdb.h"
 #include "answer/prctl_calls.h"
 #include "answer/syscall_outputs.h"
@@ -9,38 +12,41 @@
 #define A(i) (ev->args[i])
 #define P(i) ((void *)ev->args[i])
 
-/* newer than some headers */
-enum { GET_AUXV = 0x41555856, SET_DISPATCH = 59, SCHED_CORE = 62, SET_VMA = 0x53564d41, SET_MEMORY_MERGE = 67 };
-
-/* PR_SET_DUMPABLE: not dumpable, we could not read our own memory map (proc(5)); the program is told what
- * it asked for. */
-static uint64_t dumpable = 1;
+/* missing in some headers */
+enum {
+	GET_AUXV = 0x41555856,
+	SET_DISPATCH = 59,
+	SCHED_CORE = 62,
+	SET_MDWE = 65,
+	GET_MDWE,
+	SET_VMA = 0x53564d41,
+	SET_MEMORY_MERGE = 67
+};
 
 bool prctl_answered(struct event *ev, long *result)
 {
 	switch (A(0)) {
-	case PR_SET_DUMPABLE:
-		*result = A(1) > 1 ? -EINVAL : 0;
-		if (!*result)
-			dumpable = A(1);
-		return true;
+	/* not passed on: if not dumpable, we could not read our own memory map (proc(5)).  The program is told the
+	 * value it set. */
+	case PR_SET_DUMPABLE: *result = A(1) > 1 ? -EINVAL : 0; return true;
 	case RDB_PRCTL_CHECKPOINT:
 		if (lower.mode->wanted)
 			lower.mode->wanted();
 		*result = 0;
 		return true;
-	case PR_GET_DUMPABLE: *result = (long)dumpable; return true;
+	case PR_GET_DUMPABLE: *result = !lower.upper.not_dumpable; return true;
 	case GET_AUXV: {
 		size_t n = A(2) < lower.upper.auxv_len ? A(2) : lower.upper.auxv_len;
 		if (A(3) || A(4)) {
 			*result = -EINVAL;
 			return true;
 		}
-		memcpy(P(1), (const void *)lower.upper.auxv_addr, n);
-		*result = (long)lower.upper.auxv_len;
+		*result = n ? user_write(A(1), (const void *)lower.upper.auxv_addr, n) : 0;
+		if (!*result)
+			*result = (long)lower.upper.auxv_len;
 		return true;
 	}
-	/* plain forms: nothing but numbers, or an output that out_prctl() knows */
+	/* passed on: only numbers, or an output that out_prctl() knows */
 	case PR_GET_NAME:
 	case PR_SET_NAME:
 	case PR_SET_PDEATHSIG:
@@ -74,12 +80,44 @@ bool prctl_answered(struct event *ev, long *result)
 	case SCHED_CORE:
 	case SET_MEMORY_MERGE:
 	case SET_MEMORY_MERGE + 1: return false;
-	case SET_VMA: *result = 0; return true; /* a name for a mapping: ours to give, and nobody reads it */
+	case SET_VMA: *result = 0; return true; /* ignored: only the name of a mapping */
 	case PR_GET_SECCOMP: *result = 0; return true;
-	/* PR_SET_SECCOMP, PR_SET_MM, PR_SET_TSC, PR_GET_TID_ADDRESS, PR_SET_MDWE and what comes after our
-	 * time: as an older kernel says */
+	case PR_GET_TSC: *result = user_write(A(1), &(int){PR_TSC_ENABLE}, sizeof(int)); return true;
+	case PR_GET_TID_ADDRESS:
+		*result = user_write(A(1), &thread_self()->upper.clear_child_tid, sizeof(uint64_t));
+		return true;
+	case GET_MDWE: *result = A(1) || A(2) || A(3) || A(4) ? -EINVAL : 0; return true;
+	/* what changes nothing, and what we must not allow */
+	case PR_SET_TSC:
+		*result = A(1) == PR_TSC_ENABLE ? 0 : -EINVAL;
+		if (A(1) == PR_TSC_SIGSEGV)
+			refused_prctl((unsigned)A(0), "RDTSC would trap where rdb cannot record it");
+		return true;
+	case SET_MDWE:
+		*result = A(1) || A(2) || A(3) || A(4) ? -EINVAL : 0;
+		if (*result && A(1) < 4)
+			refused_prctl((unsigned)A(0), "the kernel would refuse rdb's patches of the program's "
+						      "instructions");
+		return true;
+	case PR_SET_SECCOMP:
+	case PR_SET_MM:
+	case SET_DISPATCH:
+		*result = -EINVAL;
+		refused_prctl((unsigned)A(0), "it would apply to rdb's own system calls and memory, too");
+		return true;
+	/* unknown: answered as by an older kernel */
 	default: *result = -EINVAL; return true;
 	}
+}
+
+void prctl_done(const struct event *ev)
+{
+	if (ev->result)
+		return;
+	if (A(0) == PR_SET_NAME)
+		snprintf(thread_self()->upper.name, sizeof(thread_self()->upper.name), "%.15s", (const char *)P(1));
+	else if (A(0) == PR_SET_DUMPABLE)
+		lower.upper.not_dumpable = !A(1);
 }
 
 void out_prctl(struct event *ev)
@@ -88,6 +126,8 @@ void out_prctl(struct event *ev)
 		return;
 	switch (A(0)) {
 	case PR_GET_NAME: out_if(ev, A(1), 16); return;
+	case PR_GET_TID_ADDRESS: out_if(ev, A(1), 8); return;
+	case PR_GET_TSC:
 	case PR_GET_PDEATHSIG:
 	case PR_GET_CHILD_SUBREAPER: out_if(ev, A(1), 4); return;
 	case SCHED_CORE:

@@ -1,10 +1,12 @@
-/* prctl: which forms are answered here, which go to the kernel. */
+/* prctl: some forms are answered here, the others go to the kernel. */
 #ifndef RDB_PRCTL_CALLS_H
 #define RDB_PRCTL_CALLS_H
 #include "crossing/event.h"
 
 /* While recording: answers a form that the kernel must not carry out on us (*result), or returns false. */
 bool prctl_answered(struct event *ev, long *result);
+/* After an answer, in every mode: keeps what the program has set. */
+void prctl_done(const struct event *ev);
 void out_prctl(struct event *ev);
 
 #endif

@@ -8,10 +8,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/descriptors.h"
+#include "base/user.h"
 #include "space/arena.h"
 #include "space/ends.h"
 #include "answer/memory_calls.h"
 #include "answer/proc_files.h"
+#include "task/signals.h"
+#include "task/thread.h"
 
 /* The name below /proc/self, /proc/thread-self or /proc/PID; NULL: not about this process. */
 static const char *own_file(const char *path)
@@ -32,13 +35,13 @@ static void put(int fd, const char *text, size_t len)
 	while (len) {
 		ssize_t n = write(fd, text, len);
 		if (n <= 0)
-			rdb_fatal("a file of /proc cannot be made up in memory: %s", strerror(errno));
+			rdb_fatal("the contents of a /proc file cannot be prepared in memory: %s", strerror(errno));
 		text += n;
 		len -= (size_t)n;
 	}
 }
 
-/* A line of the map that may still become longer. */
+/* The last line of the map, which may still be extended. */
 static struct {
 	uint64_t start, end;
 	char rest[4096 + 256]; /* what follows the addresses */
@@ -79,10 +82,10 @@ static void put_part(int fd, uint64_t start, uint64_t end, const char *rest)
 	pending.end = end;
 	snprintf(pending.rest, sizeof(pending.rest), "%s", rest);
 	if (f && f->read_only && pending.rest[4] == 'p')
-		pending.rest[4] = 's'; /* here it is a copy */
+		pending.rest[4] = 's'; /* we have mapped a copy */
 }
 
-/* Pages behind the end of a file, which we have closed: part of its mapping, as the line before them. */
+/* Pages behind the end of a file, which we have made inaccessible: shown as part of the mapping in the line before. */
 static void put_closed(int fd, const uint64_t part[2], int prot)
 {
 	const struct file_mapping *f = arena_file_at(part[0]), *before = arena_file_at(pending.start);
@@ -103,7 +106,7 @@ static void put_closed(int fd, const uint64_t part[2], int prot)
 	put_part(fd, part[0], part[1], rest);
 }
 
-/* One line of the kernel's map, which is about the upper half; false: those above are ours. */
+/* Takes one line of the kernel's map.  False: this and all later lines are about the lower half. */
 static bool put_mapping(int fd, const char *line)
 {
 	unsigned long start, end;
@@ -151,8 +154,8 @@ static int put_maps(int fd)
 	return 0;
 }
 
-/* As the kernel reads them: one behind the other, as the program may have changed them; the pointers may have
- * been put into another order. */
+/* The strings as the kernel reads them: contiguous memory, possibly changed by the program; the pointers may be in
+ * another order. */
 static void put_strings(int fd, char *const *v, size_t n)
 {
 	const char *first = n ? v[0] : NULL, *last = first;
@@ -172,7 +175,7 @@ static void put_arguments(int fd, bool environment)
 	for (; *p; p--)
 		n++;
 	if (environment) {
-		/* by the pointers: ld.so copies some (GLIBC_TUNABLES) to elsewhere */
+		/* follow the pointers: ld.so moves some strings (GLIBC_TUNABLES) */
 		for (char *const *e = (char *const *)(p + 1); *e; e++)
 			put(fd, *e, strlen(*e) + 1);
 		return;
@@ -183,6 +186,67 @@ static void put_arguments(int fd, bool environment)
 	put_strings(fd, (char *const *)(p + 1), n);
 }
 
+/* The thread whose status file this is; NULL: another process, or another file. */
+static const struct thread *status_of(const char *path, const char *name)
+{
+	int tid;
+	char end[8];
+	if (!strcmp(name, "status"))
+		return strncmp(path, "/proc/thread-self", 17) ? threads_find(1) : thread_self();
+	if (sscanf(name, "task/%d/%7s", &tid, end) != 2 || strcmp(end, "status"))
+		return NULL;
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		if (t->carrier == tid)
+			return t;
+	return NULL;
+}
+
+static uint64_t *shown_as(struct signals_shown *shown, const char *line)
+{
+	static const char names[][8] = {"SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:", "SigCgt:"};
+	uint64_t *const of[] = {&shown->pending, &shown->shared, &shown->blocked, &shown->ignored, &shown->caught};
+	for (unsigned i = 0; i < 5; i++)
+		if (!strncmp(line, names[i], 7))
+			return of[i];
+	return NULL;
+}
+
+/* proc(5): the kernel's file with our own values for signals and the number of threads. */
+static int put_status(int fd, const struct thread *t)
+{
+	static char text[16384];
+	char path[64];
+	struct signals_shown shown = {0};
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", t->carrier);
+	const int from = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (from < 0)
+		return from;
+	const ssize_t n = read(from, text, sizeof(text) - 1);
+	close(from);
+	text[n < 0 ? 0 : n] = 0;
+	for (int pass = 0; pass < 2; pass++) {
+		for (const char *line = text; *line;) {
+			const char *end = strchrnul(line, '\n');
+			uint64_t *value = shown_as(&shown, line);
+			char made[64];
+			if (!pass && value)
+				*value = strtoul(line + 7, NULL, 16);
+			end += *end == '\n';
+			if (pass && value)
+				put(fd, made,
+				    (size_t)snprintf(made, sizeof(made), "%.7s\t%016lx\n", line,
+						     (unsigned long)*value));
+			else if (pass && !strncmp(line, "Threads:", 8))
+				put(fd, made, (size_t)snprintf(made, sizeof(made), "Threads:\t%u\n", lower.threads));
+			else if (pass)
+				put(fd, line, (size_t)(end - line));
+			line = end;
+		}
+		signals_show(t, &shown);
+	}
+	return 0;
+}
+
 bool proc_files_open(const char *path, unsigned flags, long *result)
 {
 	static const char *const names[] = {"maps", "cmdline", "environ", "auxv"};
@@ -190,19 +254,25 @@ bool proc_files_open(const char *path, unsigned flags, long *result)
 	unsigned which = 0;
 	while (name && which < 4 && strcmp(name, names[which]))
 		which++;
-	if (!name || which == 4 || (flags & O_ACCMODE) != O_RDONLY || !lower.started)
+	const struct thread *t = name && which == 4 && lower.started ? status_of(path, name) : NULL;
+	if (!name || (which == 4 && !t) || (flags & O_ACCMODE) != O_RDONLY || !lower.started)
 		return false;
-	int fd = memfd_create(names[which], flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	int fd = memfd_create(t ? "status" : names[which], flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
 	*result = fd < 0 ? -errno : fd;
 	if (fd < 0)
 		return true;
 	int rc = 0;
+	if (passing()) /* threads run at the same time, and the buffers are static */
+		threads_lock();
 	switch (which) {
 	case 0: rc = put_maps(fd); break;
 	case 1: put_arguments(fd, false); break;
 	case 2: put_arguments(fd, true); break;
+	case 4: rc = put_status(fd, t); break;
 	case 3: put(fd, (const char *)lower.upper.auxv_addr, lower.upper.auxv_len); break;
 	}
+	if (passing())
+		threads_unlock();
 	if (rc || lseek(fd, 0, SEEK_SET) < 0) {
 		*result = rc ? rc : -errno;
 		close(fd);
@@ -222,7 +292,7 @@ static bool lists_descriptors(int fd)
 	return name && (!strcmp(name, "fd") || !strcmp(name, "fdinfo"));
 }
 
-/* getdents(2): the record's length is at the same place in both forms, the name is not */
+/* getdents(2): the record's length is at the same offset in both forms, the name is not */
 static long without_ours(long nr, char *entries, long len)
 {
 	long kept = 0;
@@ -241,17 +311,21 @@ static long without_ours(long nr, char *entries, long len)
 	return kept;
 }
 
-bool proc_files_list(long nr, int fd, char *entries, size_t size, long *result)
+bool proc_files_list(long nr, int fd, uint64_t entries, size_t size, long *result)
 {
-	static char all[32768]; /* what is left out must not be in the program's memory either */
+	char all[8192]; /* not read into the program's memory, which must not get the entries that are left out */
 	if (!lists_descriptors(fd))
 		return false;
+	const off_t from = lseek(fd, 0, SEEK_CUR);
 	do {
 		*result = raw_syscall(nr, fd, (long)all, (long)(size < sizeof(all) ? size : sizeof(all)), 0, 0, 0);
 		if (*result <= 0)
 			return true;
 		*result = without_ours(nr, all, *result);
 	} while (!*result);
-	memcpy(entries, all, (size_t)*result);
+	if (user_write(entries, all, (size_t)*result)) {
+		*result = -EFAULT;
+		lseek(fd, from, SEEK_SET);
+	}
 	return true;
 }

@@ -1,12 +1,12 @@
-/* What /proc says about the program itself, where it would show the lower half instead: proc(5). */
+/* Files of /proc about the program itself that would show the lower half: proc(5). */
 #ifndef RDB_PROC_FILES_H
 #define RDB_PROC_FILES_H
 #include "base/lower.h"
 
-/* While recording: opens maps, cmdline, environ or auxv of the program, made up in memory (*result: descriptor
- * or -errno).  False: another file. */
+/* While recording: if the path is maps, cmdline, environ, auxv or status of the program, opens a memory file with the
+ * program's view (*result: descriptor or -errno).  False: another file. */
 bool proc_files_open(const char *path, unsigned flags, long *result);
-/* getdents, getdents64 (`nr`): lists descriptors without ours.  False: another directory. */
-bool proc_files_list(long nr, int fd, char *entries, size_t size, long *result);
+/* getdents, getdents64 (`nr`) of the list of descriptors: leaves ours out.  False: another directory. */
+bool proc_files_list(long nr, int fd, uint64_t entries, size_t size, long *result);
 
 #endif

@@ -1,4 +1,3 @@
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -8,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "arch/registers.h"
 #include "crossing/arrivals.h"
 #include "crossing/boundary.h"
 #include "base/user.h"
@@ -18,6 +19,7 @@
 #include "base/cpu_features.h"
 #include "space/device_memory.h"
 #include "image/image.h"
+#include "answer/wiped.h"
 #include "answer/other_names.h"
 #include "log/log_writer.h"
 #include "answer/memory_calls.h"
@@ -27,6 +29,9 @@
 #include "base/private_file.h"
 #include "space/cautions.h"
 #include "answer/process.h"
+#include "answer/program.h"
+#include "answer/redirect.h"
+#include "base/descriptors.h"
 #include "answer/linker_variables.h"
 #include "base/seccomp.h"
 #include "space/shared_memory.h"
@@ -37,12 +42,14 @@
 
 #define A(i) (ev->args[i])
 
-enum { ARGS_MAX = 65536, OPTIONS = 2 * OPTIONS_MOST + 16 };
+#define USER_END 0x7ffffffff000ul /* TASK_SIZE_MAX */
+
+enum { OPTIONS = 2 * OPTIONS_MOST + 16 };
 
 static unsigned children;
-static char own_dir[4096]; /* of a child: opt.dir points here */
+static char own_dir[4096]; /* storage for opt.dir of a child */
 
-/* What the kernel does with a structure that may be of a newer one (copy_struct_from_user): 0 or -errno. */
+/* Reads struct clone_args, which may be larger than ours, as the kernel does (copy_struct_from_user). 0 or -errno. */
 static long clone_args(const struct event *ev, struct clone_args *c)
 {
 	const uint64_t from = A(0), size = A(1), known = size < sizeof(*c) ? size : sizeof(*c);
@@ -60,10 +67,10 @@ static long clone_args(const struct event *ev, struct clone_args *c)
 	return user_read(c, from, known);
 }
 
-/* What the kernel refuses by itself (clone3_args_valid and copy_process in kernel/fork.c): 0 or -errno. */
+/* Checks that the kernel makes (clone3_args_valid and copy_process in kernel/fork.c). 0 or -errno. */
 static long clone_refused(const struct event *ev)
 {
-	struct clone_args c = {.flags = ev->nr == SYS_clone ? A(0) & ~(uint64_t)CSIGNAL : 0};
+	struct clone_args c = {.flags = ev->nr == SYS_clone ? A(0) & UINT32_MAX & ~(uint64_t)CSIGNAL : 0};
 	if (ev->nr == SYS_clone3) {
 		const long rc = clone_args(ev, &c);
 		if (rc)
@@ -73,14 +80,16 @@ static long clone_refused(const struct event *ev)
 		    (c.flags & CLONE_INTO_CGROUP && (c.cgroup > INT32_MAX || A(1) < CLONE_ARGS_SIZE_VER2)) ||
 		    c.flags & ~known || c.flags & (CLONE_DETACHED | (CSIGNAL & ~CLONE_NEWTIME)) ||
 		    (c.flags & CLONE_SIGHAND && c.flags & CLONE_CLEAR_SIGHAND) ||
-		    (c.flags & (CLONE_THREAD | CLONE_PARENT) && c.exit_signal) || !c.stack != !c.stack_size)
+		    (c.flags & (CLONE_THREAD | CLONE_PARENT) && c.exit_signal) || !c.stack != !c.stack_size ||
+		    c.stack_size > USER_END || c.stack > USER_END - c.stack_size)
 			return -EINVAL;
 	}
-	if (ev->nr == SYS_clone && c.flags & CLONE_PIDFD && c.flags & (CLONE_PARENT_SETTID | CLONE_DETACHED))
+	if (c.flags & CLONE_PIDFD &&
+	    (c.flags & CLONE_DETACHED || (c.flags & CLONE_PARENT_SETTID && c.pidfd == c.parent_tid)))
 		return -EINVAL;
 	if ((c.flags & CLONE_FS && c.flags & (CLONE_NEWNS | CLONE_NEWUSER)) ||
 	    (c.flags & CLONE_THREAD && !(c.flags & CLONE_SIGHAND)) ||
-	    (c.flags & CLONE_SIGHAND && !(c.flags & CLONE_VM)) ||
+	    (c.flags & CLONE_SIGHAND && !(c.flags & CLONE_VM)) || (c.flags & CLONE_NEWIPC && c.flags & CLONE_SYSVSEM) ||
 	    (c.flags & CLONE_THREAD && c.flags & (CLONE_NEWUSER | CLONE_NEWPID)))
 		return -EINVAL;
 	return 0;
@@ -91,18 +100,23 @@ struct clone_request process_clone_request(const struct event *ev)
 {
 	struct clone_request r = {0};
 	if (ev->nr == SYS_clone) {
-		r = (struct clone_request){A(0), A(1), A(2), A(3), A(4), A(2)};
+		r = (struct clone_request){.flags = A(0) & UINT32_MAX & ~(uint64_t)CSIGNAL,
+					   .exit_signal = A(0) & CSIGNAL,
+					   .stack = A(1),
+					   .parent_tid = A(2),
+					   .child_tid = A(3),
+					   .tls = A(4),
+					   .pidfd = A(2)};
 	} else if (ev->nr == SYS_clone3) {
 		struct clone_args c;
 		if (clone_args(ev, &c) == 0)
-			r = (struct clone_request){c.flags | c.exit_signal,
-						   c.stack ? c.stack + c.stack_size : 0,
-						   c.parent_tid,
-						   c.child_tid,
-						   c.tls,
-						   c.pidfd};
+			r = (struct clone_request){c.flags,      c.exit_signal, c.stack ? c.stack + c.stack_size : 0,
+						   c.parent_tid, c.child_tid,   c.tls,
+						   c.pidfd,      c.set_tid,     c.set_tid_size,
+						   c.cgroup};
 	} else {
-		r.flags = SIGCHLD | (ev->nr == SYS_vfork ? CLONE_VFORK | CLONE_VM : 0);
+		r.exit_signal = SIGCHLD;
+		r.flags = ev->nr == SYS_vfork ? CLONE_VFORK | CLONE_VM : 0;
 	}
 	return r;
 }
@@ -129,12 +143,12 @@ void process_children_from(unsigned before)
 	children = before;
 }
 
-/* The child's own recording starts here; what is said on stderr carries its pid. */
+/* Starts the child's own recording.  Messages on stderr carry its pid. */
 static void begin_recording(ucontext_t *uc, unsigned number)
 {
 	char dir[4096];
 	if ((size_t)snprintf(dir, sizeof(dir), "%s/child-%u", lower.opt.dir, number) >= sizeof(dir))
-		rdb_fatal("%s: too deep a tree of processes", lower.opt.dir);
+		rdb_fatal("%s: too long a path: the processes are nested too deep", lower.opt.dir);
 	strcpy(own_dir, dir);
 	lower.opt.dir = own_dir;
 	children = 0;
@@ -158,25 +172,28 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned number)
 {
 	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	lower.was_pid = 0; /* those are its parent's numbers (pids.h) */
+	lower.was_pid = 0; /* those ids belong to its parent (pids.h) */
 	lower.upper.first_pid = 0;
 	int rc = lower.opt.no_children ? 0 : boundary_dispatch_on();
 	if (rc)
-		rdb_fatal("child %d: cannot take over system calls: %s", lower.pid, strerror(-rc));
+		rdb_fatal("child %d: cannot intercept system calls: %s", lower.pid, strerror(-rc));
 	if (r->flags & CLONE_CHILD_SETTID)
-		*(pid_t *)r->child_tid = lower.pid;
+		/* failure is ignored, as in the kernel */
+		(void)user_write(r->child_tid, &lower.pid, sizeof(lower.pid));
+	if (r->flags & CLONE_CLEAR_SIGHAND)
+		signals_clear_handlers();
 	if (r->flags & CLONE_SETTLS)
-		thread_self()->upper.fs_base = r->tls;
+		thread_self()->upper.tls = r->tls;
 	if (r->stack)
-		UC_REG(uc, RSP) = r->stack;
-	memory_wipe_in_child();
+		UC_SP(uc) = r->stack;
+	wiped_in_child();
 	thread_self()->upper.clear_child_tid = r->flags & CLONE_CHILD_CLEARTID ? r->child_tid : 0;
-	UC_REG(uc, RAX) = 0;
+	UC_RESULT(uc) = 0;
 	boundary_forget();
 	if (lower.mode->forked)
 		lower.mode->forked();
 	if (lower.opt.no_children) {
-		traps_set(false); /* rdtsc would trap in the programs that it becomes, too */
+		traps_set(false); /* else the counter would also trap in programs that it executes */
 		lower.upper.traps = 0;
 		seccomp_leave();
 		lower.ended = true;
@@ -186,25 +203,47 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 	}
 }
 
-/* What the kernel does for a child that is a copy all the same. */
+/* Flags passed on to the kernel, although the child is always a copy. */
 static const uint64_t PASSED = CLONE_FS | CLONE_PARENT | CLONE_IO | CLONE_SYSVSEM | CLONE_PIDFD | CLONE_NEWNS |
-			       CLONE_NEWUSER | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWCGROUP;
+			       CLONE_NEWUSER | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWCGROUP |
+			       CLONE_NEWTIME | CLONE_INTO_CGROUP;
 
-/* clone(2): a child here has memory, descriptors and handlers of its own. */
+/* clone(2): under rdb a child always has its own memory, descriptors and handlers.  Says so once for each kind. */
 static void say_what_is_not_shared(uint64_t flags)
 {
+	static uint64_t said;
 	static const struct {
 		uint64_t flag;
 		const char *what;
-	} rows[] = {{CLONE_VM, "shares its memory"},
-		    {CLONE_FILES, "shares its descriptors"},
-		    {CLONE_NEWPID, "counts processes anew (CLONE_NEWPID)"},
-		    {CLONE_INTO_CGROUP, "is in another control group (CLONE_INTO_CGROUP)"}};
+	} rows[] = {{CLONE_VM, "shares the caller's memory"},
+		    {CLONE_FILES, "shares the caller's descriptors"},
+		    {CLONE_SIGHAND, "shares the caller's signal handlers"},
+		    {CLONE_NEWPID, "is in a new PID namespace (CLONE_NEWPID)"}};
+	if (!(flags & CLONE_VFORK) && flags & CLONE_VM)
+		flags &= ~(uint64_t)CLONE_SIGHAND; /* said with the memory */
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (flags & rows[i].flag && !(rows[i].flag == CLONE_VM && flags & CLONE_VFORK))
-			caution("it makes a process that %s: under rdb that is a copy as fork(2) makes one, and "
-				"what the two do may differ from a run without rdb",
+		if (flags & rows[i].flag && !(rows[i].flag == CLONE_VM && flags & CLONE_VFORK) &&
+		    !(said & rows[i].flag)) {
+			said |= rows[i].flag;
+			caution("the program makes a process that %s: under rdb that process is a copy, as after "
+				"fork(2), and the two may behave differently than without rdb",
 				rows[i].what);
+		}
+}
+
+/* Uses the call that the program made: the other may be forbidden (seccomp), and lacks some arguments. */
+static long make_child(const struct event *ev, const struct clone_request *r)
+{
+	const uint64_t flags = r->flags & PASSED, pidfd = flags & CLONE_PIDFD ? r->pidfd : 0;
+	struct clone_args c = {.flags = flags,
+			       .pidfd = pidfd,
+			       .exit_signal = r->exit_signal,
+			       .set_tid = r->set_tid,
+			       .set_tid_size = r->set_tid_size,
+			       .cgroup = r->cgroup};
+	if (ev->nr == SYS_clone3)
+		return raw_syscall(SYS_clone3, (long)&c, sizeof(c), 0, 0, 0, 0);
+	return raw_syscall(SYS_clone, (long)(flags | r->exit_signal), 0, (long)pidfd, 0, 0, 0);
 }
 
 long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
@@ -226,8 +265,7 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	sigset_t mask;
 	lower_block_signals(&mask);
 	host_fork_begin();
-	const bool pidfd = r.flags & CLONE_PIDFD;
-	long pid = raw_syscall(SYS_clone, (long)(r.flags & (CSIGNAL | PASSED)), 0, pidfd ? (long)r.pidfd : 0, 0, 0, 0);
+	const long pid = make_child(ev, &r);
 	if (pid == 0) {
 		*in_child = true;
 		if (waits)
@@ -244,65 +282,12 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 		vfork_wait(ends, ev);
 	if (pid > 0)
 		say_what_is_not_shared(r.flags);
-	if (pid > 0 && pidfd)
+	if (pid > 0 && r.flags & CLONE_PIDFD)
 		event_out(ev, (void *)r.pidfd, sizeof(int));
-	if (pid > 0 && (r.flags & CLONE_PARENT_SETTID)) {
-		*(pid_t *)r.parent_tid = (pid_t)pid;
-		event_out(ev, (void *)r.parent_tid, sizeof(pid_t));
-	}
+	const pid_t told = (pid_t)pid;
+	if (pid > 0 && r.flags & CLONE_PARENT_SETTID && !user_write(r.parent_tid, &told, sizeof(told)))
+		event_out(ev, (void *)r.parent_tid, sizeof(told));
 	return pid;
-}
-
-/* elf(5): the interpreter that the program names must be there, or execve fails */
-static int check_elf(int fd, const Elf64_Ehdr *eh)
-{
-	char interp[4096];
-	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_machine != EM_X86_64)
-		return -ENOEXEC;
-	for (unsigned i = 0; i < eh->e_phnum; i++) {
-		Elf64_Phdr ph;
-		if (pread(fd, &ph, sizeof(ph), (off_t)(eh->e_phoff + i * sizeof(ph))) != sizeof(ph))
-			return -ENOEXEC;
-		if (ph.p_type != PT_INTERP)
-			continue;
-		if (ph.p_filesz < 2 || ph.p_filesz > sizeof(interp) ||
-		    pread(fd, interp, ph.p_filesz, (off_t)ph.p_offset) != (ssize_t)ph.p_filesz ||
-		    interp[ph.p_filesz - 1])
-			return -ENOEXEC;
-		return access(interp, X_OK) ? -errno : 0;
-	}
-	return 0;
-}
-
-/* execve(2), "Interpreter scripts": may be scripts themselves, to a depth of five */
-static int can_exec(const char *path, unsigned depth)
-{
-	struct stat st;
-	char line[256] = "";
-	Elf64_Ehdr eh;
-	if (stat(path, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || access(path, X_OK))
-		return -EACCES;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == EACCES ? 0 : -errno; /* executable but not readable: the kernel may */
-	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
-	int rc = -ENOEXEC;
-	if (n > 2 && line[0] == '#' && line[1] == '!') {
-		char *interp = line + 2 + strspn(line + 2, " \t");
-		interp[strcspn(interp, " \t\n")] = 0;
-		rc = !*interp ? -ENOEXEC : depth == 5 ? -ELOOP : can_exec(interp, depth + 1);
-	} else if (pread(fd, &eh, sizeof(eh), 0) == sizeof(eh)) {
-		rc = check_elf(fd, &eh);
-	}
-	close(fd);
-	return rc;
-}
-
-int process_can_exec(const char *path)
-{
-	return can_exec(path, 0);
 }
 
 static unsigned add_option(const char **v, unsigned n, const char *name, const char *value)
@@ -314,64 +299,52 @@ static unsigned add_option(const char **v, unsigned n, const char *name, const c
 	return n;
 }
 
-/* /proc/self/fd/N, where N may be closed by the exec: better the file's own name, if it still has one. */
-static const char *named_by_descriptor(const char *path)
+/* The memory that execve(2) gives arguments and environment: bprm_stack_limits() of the kernel.  0 or -E2BIG. */
+static long too_big(const char *const *words, char *const *variables)
 {
-	static char name[4096];
-	struct stat there, named;
-	ssize_t len = readlink(path, name, sizeof(name) - 1);
-	if (len <= 0)
-		return path;
-	name[len] = 0;
-	bool same = !stat(path, &there) && !stat(name, &named) && there.st_dev == named.st_dev &&
-		    there.st_ino == named.st_ino;
-	return same ? name : path;
+	struct rlimit stack;
+	size_t room = 6 << 20, least = 128 << 10, longest = 128 << 10, used = 0;
+	if (!getrlimit(RLIMIT_STACK, &stack) && stack.rlim_cur / 4 < room)
+		room = stack.rlim_cur / 4;
+	const char *const *const lists[] = {words, (const char *const *)variables};
+	for (unsigned k = 0; k < 2; k++)
+		for (const char *const *word = lists[k]; word && *word; word++) {
+			const size_t len = strlen(*word) + 1;
+			if (len > longest)
+				return -E2BIG;
+			used += len + sizeof(*word);
+		}
+	return used > (room > least ? room : least) ? -E2BIG : 0;
 }
 
-long process_exec(struct event *ev, const uint64_t a[6])
+/* The name by which the kernel calls the program: AT_EXECFN, and the argument that a script's interpreter gets. */
+static const char *called(int dir, const char *path)
 {
-	static char dir[4096], full[4096];
+	static char name[4096 + 32];
+	if (dir == AT_FDCWD || path[0] == '/')
+		return path;
+	snprintf(name, sizeof(name), "/dev/fd/%d%s%s", dir, *path ? "/" : "", path);
+	return name;
+}
+
+struct words {
+	const char **v;
+	size_t size; /* bytes */
+	const char *name, *descriptor;
+	char *const *argv;
+	size_t argc;
+};
+
+/* The command line of the next rdb-exec. */
+static void fill(const struct words *w, bool record, const char *dir)
+{
 	static struct handed_on handed_on;
-	bool at = ev->nr == SYS_execveat;
-	const char *path = (const char *)a[at ? 1 : 0];
-	char *const *argv = (char *const *)a[at ? 2 : 1], *const *envp = (char *const *)a[at ? 3 : 2];
-	size_t argc = 0;
-	if (!path)
-		return -EFAULT;
-	if (!strcmp(path, "/proc/self/exe"))
-		path = lower.upper.exe;
-	if (at && path[0] != '/' && ((int)A(0) != AT_FDCWD || (A(4) & AT_EMPTY_PATH))) {
-		int len = snprintf(full, sizeof(full), "/proc/self/fd/%d%s%s", (int)A(0), *path ? "/" : "", path);
-		if (len >= (int)sizeof(full))
-			return -ENAMETOOLONG;
-		path = named_by_descriptor(full);
-	}
-	if (seccomp_left())
-		return raw_syscall((long)ev->nr, (long)A(0), (long)A(1), (long)A(2), (long)A(3), (long)A(4), 0);
-	int rc = process_can_exec(path);
-	if (rc)
-		return rc;
-	while (argv && argv[argc])
-		argc++;
-	const char **v = mmap(NULL, (argc + OPTIONS) * sizeof(*v), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			      -1, 0);
-	char **variables = linker_variables_hidden(envp);
-	if (v == MAP_FAILED || !variables)
-		return -ENOMEM;
-	bool record = recording();
-	if (snprintf(dir, sizeof(dir), "%s/exec", lower.opt.dir) >= (int)sizeof(dir))
-		return -ENAMETOOLONG;
-	int made = record ? private_mkdir(dir) : 0;
-	if (record && !made)
-		made = other_names->hand_on(dir);
-	if (made) {
-		rdb_warn("%s: %s: %s runs unrecorded", dir, strerror(-made), path);
-		record = false;
-	}
+	const char **v = w->v;
 	unsigned n = 0;
 	v[n++] = "rdb-exec";
 	n = add_option(v, n, "--dir", record ? dir : lower.opt.dir);
-	n = add_option(v, n, "--exe", path);
+	n = add_option(v, n, "--exe", w->name);
+	n = add_option(v, n, "--exe-fd", w->descriptor);
 	n = add_option(v, n, "--record",
 		       record           ? (lower.opt.order ? "order" : "full")
 		       : coordinating() ? "checkpoints"
@@ -380,16 +353,71 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	memcpy(v + n, handed_on.words, handed * sizeof(*v));
 	n += handed;
 	v[n++] = "--";
-	for (size_t i = 0; i < argc; i++)
-		v[n++] = argv[i];
-	if (!argc)
-		v[n++] = path;
+	memcpy(v + n, w->argv, w->argc * sizeof(*v));
+	if (!w->argc)
+		v[n] = ""; /* as the kernel does */
+}
+
+/* Replaces the program.  Returns only -errno, with nothing changed. */
+static long replace(const struct words *w, char *const *variables, int program)
+{
+	static char dir[4096];
+	const bool record = recording();
+	if (snprintf(dir, sizeof(dir), "%s/exec", lower.opt.dir) >= (int)sizeof(dir))
+		return -ENAMETOOLONG;
+	fill(w, record, dir);
+	const long rc = too_big(w->v, variables);
+	if (rc)
+		return rc;
+	int made = record ? private_mkdir(dir) : 0;
+	if (record && !made)
+		made = other_names->hand_on(dir);
+	if (made) {
+		rdb_warn("%s: %s: %s runs unrecorded", dir, strerror(-made), w->name);
+		fill(w, false, dir);
+	}
 	sigset_t before;
-	lower_block_signals(&before); /* they stay so until the new rdb-exec can hear them */
-	signals_give_back();
+	lower_block_signals(&before); /* they stay blocked until the new rdb-exec can handle them */
 	boundary_final_hash();
-	boundary_end(LOG_END_EXEC, 0, path);
+	boundary_end(LOG_END_EXEC, 0, redirect_self(w->name) ? lower.upper.exe : w->name);
 	traps_set(false);
-	raw_syscall(SYS_execve, (long)"/proc/self/exe", (long)v, (long)variables, 0, 0, 0);
-	rdb_fatal("%s: cannot be started: %s", path, strerror(errno));
+	signals_before_exec();
+	fcntl(program, F_SETFD, 0);
+	raw_syscall(SYS_execve, (long)"/proc/self/exe", (long)w->v, (long)variables, 0, 0, 0);
+	rdb_fatal("%s: cannot be started: %s", w->name, strerror(errno));
+}
+
+long process_exec(struct event *ev, const uint64_t a[6])
+{
+	char descriptor[16];
+	const bool at = ev->nr == SYS_execveat;
+	const int from = at ? (int)A(0) : AT_FDCWD;
+	const char *path = (const char *)a[at ? 1 : 0];
+	char *const *envp = (char *const *)a[at ? 3 : 2];
+	if (!path)
+		return -EFAULT;
+	if (seccomp_left())
+		return raw_syscall((long)ev->nr, (long)A(0), (long)A(1), (long)A(2), (long)A(3), (long)A(4), 0);
+	struct words w = {.name = called(from, path), .descriptor = descriptor, .argv = (char *const *)a[at ? 2 : 1]};
+	const int program = program_open(from, redirect_self(path) ? lower.upper.exe : path, at ? (int)A(4) : 0);
+	if (program < 0)
+		return program;
+	snprintf(descriptor, sizeof(descriptor), "%d", program);
+	long rc = program_can_run(program, w.name != path && fcntl(from, F_GETFD) & FD_CLOEXEC);
+	while (!rc && w.argv && w.argv[w.argc])
+		w.argc++;
+	size_t hidden = 0;
+	char **variables = NULL;
+	if (!rc) {
+		w.size = (w.argc + OPTIONS) * sizeof(*w.v);
+		w.v = mmap(NULL, w.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		variables = linker_variables_hidden(envp, &hidden);
+		rc = w.v == MAP_FAILED || !variables ? -ENOMEM : replace(&w, variables, program);
+		if (w.v != MAP_FAILED)
+			munmap(w.v, w.size);
+		if (variables)
+			munmap(variables, hidden);
+	}
+	lower_fd_close(program);
+	return rc;
 }

@@ -1,10 +1,18 @@
 #include "answer/redirect.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#include "base/descriptors.h"
 #include "base/lower.h"
+#include "base/user.h"
+#include "answer/other_names.h"
+
+const struct other_names *other_names;
 
 bool redirect_self(const char *path)
 {
@@ -13,23 +21,69 @@ bool redirect_self(const char *path)
 	return path && (!strcmp(path, "/proc/self/exe") || !strcmp(path, own));
 }
 
-long redirect_readlink(char *buf, size_t size)
+/* fs/stat.c, do_readlinkat; fs/namei.c, readlink_copy */
+long redirect_readlink(uint64_t buf, int size)
 {
 	size_t len = strlen(lower.upper.exe);
-	if (len > size)
-		len = size;
-	memcpy(buf, lower.upper.exe, len);
-	return (long)len;
+	if (size <= 0)
+		return -EINVAL;
+	if (len > (size_t)size)
+		len = (size_t)size;
+	return user_write(buf, lower.upper.exe, len) ? -EFAULT : (long)len;
 }
 
-/* A library in front of the gate is opened: the program gets our stub instead (GDB finds it by the recorded
- * path). */
+static struct {
+	dev_t dev;
+	ino_t ino; /* 0: not known */
+} program;
+
+void redirect_program(int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return;
+	program.dev = st.st_dev;
+	program.ino = st.st_ino;
+}
+
+/* fs/exec.c, exe_file_deny_write_access: some kernels let the file of a running program be written.  Ours says. */
+static bool kernel_allows(void)
+{
+	const int fd = descriptor_open(AT_FDCWD, "/proc/self/exe", O_WRONLY, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+bool redirect_busy(uint64_t nr, const uint64_t a[6], long *result)
+{
+	struct stat st;
+	const bool at = nr == SYS_openat;
+	unsigned flags = nr == SYS_creat ? O_CREAT | O_WRONLY : nr == SYS_truncate ? O_WRONLY : (unsigned)a[1 + at];
+	const bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
+	if ((nr != SYS_open && !at && nr != SYS_creat && (nr != SYS_truncate || (int64_t)a[1] < 0)) || !writes ||
+	    flags & O_PATH || !program.ino)
+		return false;
+	const int dir = at ? (int)a[0] : AT_FDCWD;
+	const char *path = (const char *)a[at];
+	if (fstatat(dir, path, &st, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) || st.st_ino != program.ino ||
+	    st.st_dev != program.dev || kernel_allows())
+		return false;
+	/* what else is wrong is told first */
+	flags = (flags & ~(unsigned)O_TRUNC) | ((flags & O_ACCMODE) == O_RDONLY ? O_RDWR : 0);
+	const int fd = descriptor_open(dir, path, (int)flags, 0);
+	if (fd >= 0)
+		close(fd);
+	*result = fd >= 0 ? -ETXTBSY : fd;
+	return true;
+}
+
 static bool names(const char *base, const char *library)
 {
 	return !strncmp(base, library, strlen(library));
 }
 
-/* The stub for the ABI of the MPI library that this is; all have the names of the libraries they stand for. */
+/* The stub for the ABI of this MPI library.  Stubs have the names of the libraries they stand for. */
 static const char *mpi_stub_for(const char *base)
 {
 	const char *wanted = names(base, "/libmpi.so.12") ? "/libmpich.so.12"
@@ -49,11 +103,12 @@ static const char *stub_for(const char *base)
 						: mpi_stub_for(base);
 }
 
-/* A name without a version, such as the libmpi.so that mpi4py's wheels open: its links lead to a file that has one. */
+/* For a name without a version, such as the libmpi.so that mpi4py's wheels open: its links lead to a file with a
+ * version. */
 static const char *stub_for_links(const char *path)
 {
 	char link[32], real[PATH_MAX];
-	int fd = open(path, O_PATH | O_CLOEXEC);
+	int fd = descriptor_open(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

@@ -1,16 +1,22 @@
-/* Paths that mean something else below rdb: the program's own file, and the libraries that we stand in for. */
+/* Paths with another meaning under rdb: the program's own file, and the libraries that we replace. */
 #ifndef RDB_REDIRECT_H
 #define RDB_REDIRECT_H
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
-/* The path is /proc/self/exe, which is that of rdb-exec. */
+/* Is the path /proc/self/exe, which really is rdb-exec? */
 bool redirect_self(const char *path);
-/* What readlink(2) of it answers. */
-long redirect_readlink(char *buf, size_t size);
+/* Answers readlink(2) of that path. */
+long redirect_readlink(uint64_t buf, int size);
 
-/* The path that is opened instead of this one, or itself: of a library in front of the gate it is our stub (GDB finds
- * it by the recorded path). */
+/* open(2), ETXTBSY: the file of a running program cannot be written.  For the kernel that program is rdb-exec; this is
+ * the file it runs. */
+void redirect_program(int fd);
+/* Would a call write to that file? *result: the error. */
+bool redirect_busy(uint64_t nr, const uint64_t args[6], long *result);
+
+/* The path to open instead of this one, or the path itself: for a library in front of the gate it is our stub (GDB
+ * finds it by the recorded path). */
 const char *redirected(const char *path);
 
 #endif

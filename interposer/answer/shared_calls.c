@@ -12,6 +12,7 @@
 #include "space/aliases.h"
 #include "space/arena.h"
 #include "base/descriptors.h"
+#include "base/guarded_copy.h"
 #include "log/log_reader.h"
 #include "answer/memory_calls.h"
 #include "space/mapping.h"
@@ -21,7 +22,7 @@
 #define A(i) (ev->args[i])
 
 static struct {
-	uint64_t event, addr; /* the newest that others wrote */
+	uint64_t event, addr; /* the latest store of others */
 } foreign;
 
 static const struct log_chunk *next_note(const struct log_chunk *c, enum rdb_note what)
@@ -47,7 +48,8 @@ static void fill_recorded(void)
 	}
 }
 
-void shared_aliases_recorded(void)
+/* fresh: the mapping there was made just now. */
+static void aliases_recorded(uint64_t fresh)
 {
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(lower.mode->record(), c));) {
 		const struct rdb_note_follows *note = (const void *)(c + 1);
@@ -60,10 +62,16 @@ void shared_aliases_recorded(void)
 					.ino = of->ino,
 					.offset = of->offset,
 					.follows = c->note == RDB_NOTE_FOLLOWS,
+					.fresh = of->start == fresh,
 					.own = (const uint64_t *)(note + 1),
 					.nown = c->note == RDB_NOTE_FOLLOWS ? (c->len - sizeof(*note)) / 16 : 0};
 		aliases_add(&a);
 	}
+}
+
+void shared_aliases_recorded(void)
+{
+	aliases_recorded(0);
 }
 
 static bool follows_recorded(uint64_t at)
@@ -83,7 +91,7 @@ bool shared_map_recorded(uint64_t at, size_t len, int prot, long *rc)
 		return true;
 	arena_unmapped(at, at + len);
 	fill_recorded();
-	shared_aliases_recorded();
+	aliases_recorded(at);
 	if (prot != (PROT_READ | PROT_WRITE))
 		*rc = raw_syscall(SYS_mprotect, (long)at, (long)len, prot, 0, 0, 0);
 	return true;
@@ -112,20 +120,9 @@ bool shared_noted(uint64_t addr, uint64_t *end)
 	return false;
 }
 
-struct applied {
-	const char *was, *bytes;
-};
-
-static int applied_at(uint64_t addr, uint64_t len, uint64_t at, void *arg)
-{
-	const struct applied *a = arg;
-	other_names->applied(addr, a->was + at, a->bytes + at, len);
-	return 0;
-}
-
-/* Through /proc/self/mem (proc(5)), which asks for no permission: the program may only read it, or not even
- * that.  Opened each time: a forked replica has memory of its own.  What has aliases, through the memfd: it is
- * not to become a page of a private mapping's own. */
+/* Writes through /proc/self/mem (proc(5)), which ignores protection: the program may be allowed to read only, or
+ * nothing.  It is opened each time, because a forked replica has memory of its own.  Memory with aliases is written
+ * through the memfd: a private mapping must not get its own copy of the page. */
 void shared_apply(uint64_t addr, const void *data, size_t len)
 {
 	static char was[RDB_PAGE];
@@ -142,10 +139,8 @@ void shared_apply(uint64_t addr, const void *data, size_t len)
 			rdb_fatal("shared memory at %#lx cannot be written", (unsigned long)(addr + done));
 		if (fd != mem)
 			aliases_drop_own(addr + done);
-		struct applied a = {was, from};
-		applied_at(addr + done, n, 0, &a);
-		aliases_each(addr + done, n, applied_at, &a);
 		if (memcmp(was, from, n)) {
+			other_names->applied(addr + done, was, from, n);
 			foreign.event = lower.event;
 			foreign.addr = addr + done;
 		}
@@ -162,15 +157,29 @@ void shared_force(uint64_t addr, const void *data, size_t len)
 	close(fd);
 }
 
-/* The event that the program did not come to would have stored something else than what is there? */
+struct comparison {
+	const struct log_chunk *chunk;
+	bool differs;
+};
+
+static void compare(void *arg)
+{
+	struct comparison *c = arg;
+	c->differs = memcmp((const void *)c->chunk->addr, c->chunk + 1, c->chunk->len);
+}
+
+/* Would the event that was not reached have stored something else than what is there?  The program may not be allowed to
+ * read there. */
 static bool look_at(const struct log_record *rec)
 {
-	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
-		if (c->addr && c->note == RDB_NOTE_SHARED && memcmp((const void *)c->addr, c + 1, c->len)) {
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		struct comparison with = {.chunk = c};
+		if (c->addr && c->note == RDB_NOTE_SHARED && guarded_call(compare, &with) && with.differs) {
 			foreign.event = rec->event;
 			foreign.addr = c->addr;
 			return true;
 		}
+	}
 	return false;
 }
 
@@ -178,14 +187,14 @@ const char *shared_suspicion(const struct log_record *next, uint64_t agreed)
 {
 	static char text[288];
 	const bool here = next && LOG_IS_EVENT(next->kind) && look_at(next);
-	/* at the event itself the replay has stored it, too: what agreed then was not changed by an early look at it */
+	/* the replay has made the stores of event `agreed` itself, too: if memory agreed then, no early look has
+	 * mattered */
 	if (!here && (!foreign.event || foreign.event <= agreed))
 		return "";
-	snprintf(
-		text, sizeof(text),
-		"; the cause is not known: between events %lu and %lu others wrote to shared memory at %#lx, and memory was "
-		"not compared since; whether the program read it before the second was not checked",
-		(unsigned long)foreign.event - 1, (unsigned long)foreign.event, (unsigned long)foreign.addr);
+	snprintf(text, sizeof(text),
+		 "; the cause is not known: between events %lu and %lu other processes wrote to shared memory at %#lx; "
+		 "the program may have read it in between, and memory was not compared since",
+		 (unsigned long)foreign.event - 1, (unsigned long)foreign.event, (unsigned long)foreign.addr);
 	return text;
 }
 
@@ -221,6 +230,7 @@ static long attach(struct event *ev)
 	arena_chosen(at, at + len);
 	shared_unmapped(at, at + len);
 	arena_unmapped(at, at + len);
+	memory_remapped(at, len);
 	shared_adopt(ev, at, len, SHARED_SYSV);
 	return (long)at;
 }
@@ -250,9 +260,7 @@ long shared_shmdt(struct event *ev, ucontext_t *uc)
 	shared_sync_before(ev);
 	if (from_log()) {
 		if (ev->result == 0 && shared_noted(A(0), &end)) {
-			memory_remapped(A(0), end - A(0));
-			shared_unmapped(A(0), end);
-			munmap((void *)A(0), end - A(0));
+			memory_unmap(A(0), end - A(0));
 		}
 		return ev->result;
 	}
@@ -260,7 +268,7 @@ long shared_shmdt(struct event *ev, ucontext_t *uc)
 		return raw_syscall(SYS_shmdt, (long)A(0), 0, 0, 0, 0, 0);
 	shared_note_parts(ev, A(0), A(0) + 1);
 	long rc = raw_syscall(SYS_shmdt, (long)A(0), 0, 0, 0, 0, 0);
-	if (rc == 0)
-		shared_detached(A(0));
+	if (rc == 0 && (end = shared_detached(A(0))))
+		memory_remapped(A(0), end - A(0));
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* Who is at the two ends of a socket, noted for restarts: the kernel knows it only while the socket is there. */
+/* Notes both ends of a socket, for restarts: the kernel knows them only while the socket exists. */
 #include "answer/socket_notes.h"
 #include <errno.h>
 #include <string.h>

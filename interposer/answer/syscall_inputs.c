@@ -113,7 +113,7 @@ static void in_ioctl(struct event *ev)
 	in(ev, A(2), ioctl_reads((unsigned)A(1)));
 }
 
-/* fs/select.c: whole words */
+/* fs/select.c reads whole words */
 static void in_select(struct event *ev)
 {
 	const int n = (int)A(0);
@@ -127,18 +127,6 @@ static void in_pselect6(struct event *ev)
 	in(ev, A(5), 16);
 	if (!user_read(&mask, A(5), 8))
 		in(ev, mask, 8);
-}
-
-static void in_execve(struct event *ev)
-{
-	in_strings(ev, A(1));
-	in_strings(ev, A(2));
-}
-
-static void in_execveat(struct event *ev)
-{
-	in_strings(ev, A(2));
-	in_strings(ev, A(3));
 }
 
 static void in_shmctl(struct event *ev)
@@ -182,7 +170,7 @@ static void in_fcntl(struct event *ev)
 	}
 }
 
-/* capset(2): version 1 has one set of three words, later ones two */
+/* capset(2): version 1 has one set of three words, later versions have two */
 static void in_capset(struct event *ev)
 {
 	uint32_t version = 0;
@@ -222,7 +210,7 @@ static void in_quotactl(struct event *ev)
 	}
 }
 
-/* futex(2): for other commands the fourth argument is a number */
+/* futex(2): only these commands have a timeout as the fourth argument */
 static void in_futex(struct event *ev)
 {
 	switch (A(1) & FUTEX_CMD_MASK) {
@@ -259,7 +247,7 @@ static void in_keyctl(struct event *ev)
 	}
 }
 
-/* struct file_handle begins with how many bytes follow its eight */
+/* struct file_handle begins with the number of bytes after its 8-byte header */
 static void in_handle(struct event *ev)
 {
 	uint32_t bytes;
@@ -290,7 +278,7 @@ static void in_setxattrat(struct event *ev)
 
 /* ---- the table ---- */
 
-enum input_kind { I_END, I_STR, I_FIX, I_BUF, I_ARR, I_BITS, I_SIZED, I_FN };
+enum input_kind { I_END, I_STR, I_LIST, I_FIX, I_BUF, I_ARR, I_BITS, I_SIZED, I_FN };
 
 struct input {
 	uint8_t kind, arg, count;
@@ -300,6 +288,7 @@ struct input {
 
 /* clang-format off */
 #define STR(a) {.kind = I_STR, .arg = (a)}
+#define LIST(a) {.kind = I_LIST, .arg = (a)}
 #define FIX(a, n) {.kind = I_FIX, .arg = (a), .size = (n)}
 #define BUF(a, l) {.kind = I_BUF, .arg = (a), .count = (l)}
 #define ARR(a, c, n) {.kind = I_ARR, .arg = (a), .count = (c), .size = (n)}
@@ -310,7 +299,7 @@ struct input {
 
 enum {
 #define NR(name, number) NR_##name = number,
-#include "answer/syscall_numbers.def"
+#include "arch/syscall_numbers.def"
 #undef NR
 };
 
@@ -327,6 +316,7 @@ static void one_input(struct event *ev, const struct input *i)
 	uint32_t size;
 	switch (i->kind) {
 	case I_STR: in_string(ev, A(i->arg)); break;
+	case I_LIST: in_strings(ev, A(i->arg)); break;
 	case I_FIX: in(ev, A(i->arg), i->size); break;
 	case I_BUF: in(ev, A(i->arg), A(i->count)); break;
 	case I_ARR: in(ev, A(i->arg), (A(i->count) < 1 << 24 ? A(i->count) : 0) * i->size); break;
@@ -339,15 +329,32 @@ static void one_input(struct event *ev, const struct input *i)
 	}
 }
 
+static bool string_there(uint64_t addr)
+{
+	struct measured m = {(const char *)addr, 0};
+	return !addr || guarded_call(measure, &m);
+}
+
+static bool strings_there(uint64_t addr)
+{
+	uint64_t one = 0;
+	do {
+		if (addr && user_read(&one, addr, sizeof(one)))
+			return false;
+		if (!string_there(one))
+			return false;
+		addr += sizeof(one);
+	} while (one);
+	return true;
+}
+
 bool syscall_strings_there(const struct event *ev)
 {
 	if (ev->nr >= sizeof(inputs) / sizeof(*inputs))
 		return true;
-	for (const struct input *i = inputs[ev->nr]; i < inputs[ev->nr] + INPUTS && i->kind; i++) {
-		struct measured m = {(const char *)A(i->arg), 0};
-		if (i->kind == I_STR && m.text && !guarded_call(measure, &m))
+	for (const struct input *i = inputs[ev->nr]; i < inputs[ev->nr] + INPUTS && i->kind; i++)
+		if ((i->kind == I_STR && !string_there(A(i->arg))) || (i->kind == I_LIST && !strings_there(A(i->arg))))
 			return false;
-	}
 	return true;
 }
 

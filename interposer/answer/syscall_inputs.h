@@ -1,13 +1,13 @@
-/* Which memory of the program a system call reads (syscall_inputs.def). */
+/* The memory of the program that a system call reads (syscall_inputs.def). */
 #ifndef RDB_SYSCALL_INPUTS_H
 #define RDB_SYSCALL_INPUTS_H
 #include "crossing/event.h"
 
-/* While recording, before the call: says what the program hands out with it. */
+/* While recording, before the call: notes the memory that the program hands out with it. */
 void syscall_inputs(struct event *ev);
 
-/* Can all strings among the arguments be read?  What looks into a path before the kernel asks this first: of one that
- * is not there the kernel knows best which error it is. */
+/* Can all strings among the arguments be read?  Ask this before looking into a path.  If not, the kernel decides which
+ * error it is. */
 bool syscall_strings_there(const struct event *ev);
 
 /* ioctls.c: how many bytes the request reads at the third argument. */

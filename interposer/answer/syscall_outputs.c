@@ -8,8 +8,11 @@
 #include <poll.h>
 #include <sys/uio.h>
 #include <time.h>
+#include "base/descriptors.h"
+#include "base/pids.h"
 #include "base/user.h"
 #include "task/signals.h"
+#include "task/thread.h"
 #include "answer/syscall_outputs.h"
 
 #define A(i) (ev->args[i])
@@ -23,8 +26,10 @@ void out_if(struct event *ev, uint64_t addr, size_t len)
 
 void out_writable(struct event *ev, uint64_t addr, size_t len)
 {
-	if (addr && len && user_writable(addr, len))
-		event_out(ev, (void *)addr, len);
+	size_t there = 0;
+	while (there < len && user_writable(addr + there, 1))
+		there += RDB_PAGE - (addr + there) % RDB_PAGE;
+	out_if(ev, addr, there < len ? there : len);
 }
 
 void out_iovec(struct event *ev, const struct iovec *iov, size_t n, uint64_t bytes)
@@ -42,7 +47,7 @@ void out_readv(struct event *ev)
 		out_iovec(ev, P(1), A(2), (uint64_t)ev->result);
 }
 
-/* accept(2): the length says how long the address is, not how much of it there was room for */
+/* accept(2): the returned length is that of the address, which may be more than the buffer holds */
 static void out_address(struct event *ev, uint64_t addr, uint64_t len)
 {
 	if (!addr || !len)
@@ -70,7 +75,8 @@ static void out_message(struct event *ev, const struct msghdr *m, uint64_t bytes
 {
 	socklen_t n = m->msg_namelen;
 	out_iovec(ev, m->msg_iov, m->msg_iovlen, bytes);
-	out_if(ev, (uint64_t)m->msg_name, n < sizeof(struct sockaddr_storage) ? n : sizeof(struct sockaddr_storage));
+	out_writable(ev, (uint64_t)m->msg_name,
+		     n < sizeof(struct sockaddr_storage) ? n : sizeof(struct sockaddr_storage));
 	out_if(ev, (uint64_t)m->msg_control, m->msg_controllen);
 }
 
@@ -93,14 +99,15 @@ void out_recvmmsg(struct event *ev)
 		out_if(ev, A(4), sizeof(struct timespec));
 }
 
-/* fs/select.c: revents are written also when a signal ended the wait */
+/* fs/select.c: revents are also written when a signal ended the wait */
 void out_poll(struct event *ev)
 {
 	if (ev->result >= 0 || ev->result == -EINTR || ev->result == SIGNALS_RESTART)
 		out_if(ev, A(0), A(1) * sizeof(struct pollfd));
 }
 
-/* poll(2), "C library/kernel differences": the time left comes back, if that can be (fs/select.c, poll_select_finish) */
+/* poll(2), "C library/kernel differences": the kernel stores the remaining time, if it can (fs/select.c,
+ * poll_select_finish) */
 void out_ppoll(struct event *ev)
 {
 	out_poll(ev);
@@ -108,13 +115,21 @@ void out_ppoll(struct event *ev)
 		out_writable(ev, A(2), sizeof(struct timespec));
 }
 
+int select_descriptors(int n)
+{
+	if (n <= FD_SETSIZE)
+		return n;
+	const int open = (descriptors_highest(n - 1) + 64) / 64 * 64;
+	return n < open ? n : open < FD_SETSIZE ? FD_SETSIZE : open;
+}
+
 void out_select(struct event *ev)
 {
 	if (ev->result == -EFAULT || ev->result == -EINVAL)
 		return;
-	size_t bytes = ((size_t)(int)A(0) + 63) / 64 * 8;
+	size_t bytes = ((size_t)select_descriptors((int)A(0)) + 63) / 64 * 8;
 	for (unsigned i = 1; i <= 3; i++)
-		out_if(ev, A(i), bytes);
+		out_writable(ev, A(i), bytes);
 	out_writable(ev, A(4), 16);
 }
 
@@ -160,9 +175,16 @@ void out_getres(struct event *ev)
 
 void out_capget(struct event *ev)
 {
-	out_if(ev, A(0), 4); /* kernel/capability.c: the version that it knows, if it does not know the program's */
+	out_if(ev, A(0), 4); /* kernel/capability.c stores its own version if it does not know the program's */
 	if (ev->result == 0)
 		out_if(ev, A(1), 24);
+}
+
+/* kernel/sched/syscalls.c, sched_copy_attr: says which size it knows */
+void out_sched_setattr(struct event *ev)
+{
+	if (ev->result == -E2BIG)
+		out_writable(ev, A(1), 4);
 }
 
 void out_getcpu(struct event *ev)
@@ -234,7 +256,7 @@ void out_sysfs(struct event *ev)
 		out_if(ev, A(2), strlen(P(2)) + 1);
 }
 
-/* open_by_handle_at(2): too small a handle comes back with the size it needs */
+/* open_by_handle_at(2): if the handle is too small, the required size is stored in it */
 void out_handle(struct event *ev)
 {
 	const struct file_handle *h = P(2);
@@ -253,14 +275,14 @@ void out_vm_read(struct event *ev)
 		out_iovec(ev, P(1), A(2), (uint64_t)ev->result);
 }
 
-/* of interest only where the other process is the program itself */
+/* matters only if the other process is the program itself */
 void out_vm_write(struct event *ev)
 {
-	if (ev->result > 0 && (pid_t)A(0) == lower.pid)
+	if (ev->result > 0 && threads_process_now(pid_now(A(0))) == (uint64_t)lower.pid)
 		out_iovec(ev, P(3), A(4), (uint64_t)ev->result);
 }
 
-/* vmsplice(2): from the read end of a pipe it fills memory */
+/* vmsplice(2): with the read end of a pipe it writes to memory */
 void out_vmsplice(struct event *ev)
 {
 	long flags = raw_syscall(72 /* fcntl */, (long)A(0), F_GETFL, 0, 0, 0, 0);
@@ -268,7 +290,7 @@ void out_vmsplice(struct event *ev)
 		out_iovec(ev, P(1), A(2), (uint64_t)ev->result);
 }
 
-/* struct statmount starts with its size, text included (linux/mount.h) */
+/* struct statmount begins with its size, including the text behind it (linux/mount.h) */
 void out_statmount(struct event *ev)
 {
 	if (ev->result >= 0) {

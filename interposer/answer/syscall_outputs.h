@@ -1,20 +1,23 @@
-/* Which bytes of upper memory a system call has written, where a row of syscalls.def cannot say it. */
+/* The bytes of upper memory that a system call has written, where a row of syscalls.def cannot express it. */
 #ifndef RDB_SYSCALL_OUTPUTS_H
 #define RDB_SYSCALL_OUTPUTS_H
 #include <sys/uio.h>
 #include "crossing/event.h"
 
-/* event_out(), unless there is nothing. */
+/* event_out(), unless addr or len is 0. */
 void out_if(struct event *ev, uint64_t addr, size_t len);
-/* Nothing, if the memory cannot be written to: the kernel wrote less there than the call's answer says. */
+/* As out_if(), but only up to the first page that is not writable: the kernel wrote less than the call's answer says. */
 void out_writable(struct event *ev, uint64_t addr, size_t len);
 
-/* The first `bytes` bytes of a vector. */
+/* The first `bytes` bytes of the buffers of an iovec. */
 void out_iovec(struct event *ev, const struct iovec *iov, size_t n, uint64_t bytes);
 
 void out_readv(struct event *ev);
 void out_recvfrom(struct event *ev);
 void out_recvmsg(struct event *ev);
+/* fs/select.c, core_sys_select: the kernel reads and writes the bits of the descriptors that its table has room for, and
+ * ours make that table larger than the program's sets may be.  So many bits of n are passed on. */
+int select_descriptors(int n);
 void out_select(struct event *ev);
 void out_mincore(struct event *ev);
 void out_gettimeofday(struct event *ev);
@@ -23,6 +26,7 @@ void out_waitid(struct event *ev);
 void out_sigtimedwait(struct event *ev);
 void out_getres(struct event *ev);
 void out_capget(struct event *ev);
+void out_sched_setattr(struct event *ev);
 void out_getcpu(struct event *ev);
 void out_mempolicy(struct event *ev);
 void out_copy_range(struct event *ev);

@@ -1,9 +1,9 @@
 #include "answer/syscall_table.h"
 #include <errno.h>
-#include <asm/prctl.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "arch/registers.h"
 #include "crossing/boundary.h"
 #include "answer/memory_calls.h"
 #include "space/shared_memory.h"
@@ -17,7 +17,7 @@
 /* the kernel's own list: headers may be older */
 enum {
 #define NR(name, number) NR_##name = number,
-#include "answer/syscall_numbers.def"
+#include "arch/syscall_numbers.def"
 #undef NR
 };
 
@@ -39,27 +39,12 @@ static long call_sigprocmask(struct event *ev, ucontext_t *uc)
 static long call_sigreturn(struct event *ev, ucontext_t *uc)
 {
 	signals_sigreturn(uc);
-	return (long)UC_REG(uc, RAX);
+	return (long)UC_RESULT(uc);
 }
 
 static long call_sigaltstack(struct event *ev, ucontext_t *uc)
 {
 	return signals_sigaltstack(A(0), A(1), uc);
-}
-
-static long call_arch_prctl(struct event *ev, ucontext_t *uc)
-{
-	const uint64_t none = 0;
-	switch (A(0)) {
-	case ARCH_SET_FS: thread_self()->upper.fs_base = A(1); return 0;
-	case ARCH_GET_FS: return user_write(A(1), &thread_self()->upper.fs_base, sizeof(uint64_t));
-	case ARCH_GET_GS: return user_write(A(1), &none, sizeof(none));
-	case ARCH_SET_GS:
-		if (A(1))
-			rdb_fatal("the program uses the GS base (arch_prctl), which rdb needs for itself");
-		return 0;
-	default: return -EINVAL; /* CET, AMX and the like: not offered */
-	}
 }
 
 static long call_set_tid_address(struct event *ev, ucontext_t *uc)
@@ -76,7 +61,7 @@ static long call_set_robust_list(struct event *ev, ucontext_t *uc)
 		return -EINVAL;
 	u->robust_list = A(0);
 	u->robust_len = A(1);
-	/* other processes may wait for what it holds when it is killed */
+	/* other processes may wait for a robust mutex that it holds when it is killed */
 	return replaying() ? 0 : raw_syscall(SYS_set_robust_list, (long)A(0), (long)A(1), 0, 0, 0, 0);
 }
 
@@ -84,7 +69,7 @@ static long call_close_range(struct event *ev, ucontext_t *uc)
 {
 	unsigned last = (unsigned)A(1);
 	if (replaying())
-		return (long)ev->result; /* there are no descriptors */
+		return (long)ev->result; /* a replica has none of the program's descriptors */
 	if (A(0) > last)
 		return -EINVAL;
 	return descriptors_close_range((unsigned)A(0), last, (unsigned)A(2));
@@ -106,55 +91,25 @@ long call_exit(struct event *ev, ucontext_t *uc)
 		raw_syscall(SYS_exit_group, (long)A(0), 0, 0, 0, 0, 0);
 }
 
-#define NOTHING \
+#define BRACED(values...) \
 	{ \
-		O_END, 0, 0, 0, NULL \
+		values \
 	}
-#define FIX(a, n) \
-	{ \
-		O_FIX, a, n, 0, NULL \
-	}
-#define RET(a, n) \
-	{ \
-		O_RET, a, n, 0, NULL \
-	}
-#define CAP(a, c) \
-	{ \
-		O_CAP, a, c, 0, NULL \
-	}
-#define VAL(a, l) \
-	{ \
-		O_VAL, a, l, 0, NULL \
-	}
-#define ARR(a, c, n) \
-	{ \
-		O_ARR, a, c, n, NULL \
-	}
-#define ERR(a, n) \
-	{ \
-		O_ERR, a, n, 0, NULL \
-	}
-#define FN(f) \
-	{ \
-		O_FN, 0, 0, 0, f \
-	}
-#define ROW_PASS(nm, spec...) \
-	{ \
-		.name = nm, .class = PASS, .out = spec \
-	}
-#define ROW_FAIL(nm, err, reason) \
-	{ \
-		.name = nm, .class = FAIL, .error = err, .why = reason \
-	}
+#define NOTHING BRACED(O_END, 0, 0, 0, NULL)
+#define FIX(a, n) BRACED(O_FIX, a, n, 0, NULL)
+#define RET(a, n) BRACED(O_RET, a, n, 0, NULL)
+#define CAP(a, c) BRACED(O_CAP, a, c, 0, NULL)
+#define VAL(a, l) BRACED(O_VAL, a, l, 0, NULL)
+#define ARR(a, c, n) BRACED(O_ARR, a, c, n, NULL)
+#define ERR(a, n) BRACED(O_ERR, a, n, 0, NULL)
+#define FN(f) BRACED(O_FN, 0, 0, 0, f)
+#define ROW(nm, values...) BRACED(.name = nm, values)
+#define ROW_PASS(nm, spec...) ROW(nm, .class = PASS, .out = spec)
+#define ROW_FAIL(nm, err, reason) ROW(nm, .class = FAIL, .error = err, .why = reason)
+#define ROW_SAME(nm, err, reason) ROW(nm, .class = FAIL, .error = err, .why = reason, .quiet = true)
 #define ROW_NONE(nm, reason) ROW_FAIL(nm, ENOSYS, reason)
-#define ROW_EMU(nm, f) \
-	{ \
-		.name = nm, .class = EMU, .emu = f \
-	}
-#define ROW_DENY(nm, reason) \
-	{ \
-		.name = nm, .class = DENY, .why = reason \
-	}
+#define ROW_EMU(nm, f) ROW(nm, .class = EMU, .emu = f)
+#define ROW_DENY(nm, reason) ROW(nm, .class = DENY, .why = reason)
 #define SYS(nm, class, what...) [NR_##nm] = ROW_##class(#nm, what),
 
 static const struct row rows[] = {
@@ -167,16 +122,12 @@ const struct row *syscall_row(uint64_t nr)
 	return nr < NROWS ? &rows[nr] : NULL;
 }
 
-/* copy_to_user of the kernel: what was there has been written to, of any argument. */
+/* A call that failed with EFAULT may have written to each writable argument, up to the first unmapped page
+ * (copy_to_user). */
 static void out_until_fault(struct event *ev)
 {
-	enum { MOST = 2 * RDB_PAGE };
-	for (unsigned i = 0; i < 6; i++) {
-		uint64_t there = 0;
-		while (there < MOST && user_writable(A(i) + there, 1))
-			there += RDB_PAGE - (A(i) + there) % RDB_PAGE;
-		out_if(ev, A(i), there);
-	}
+	for (unsigned i = 0; i < 6; i++)
+		out_writable(ev, A(i), 2 * RDB_PAGE);
 }
 
 void syscall_row_outputs(struct event *ev, const struct row *row)
@@ -202,10 +153,12 @@ void syscall_row_outputs(struct event *ev, const struct row *row)
 			       A(row->out.n) < (uint64_t)ev->result ? A(row->out.n) : (uint64_t)ev->result);
 		break;
 	case O_VAL:
-		if (ok && P(row->out.arg) && P(row->out.n)) {
+		/* security/lsm_syscalls.c: without a buffer, or with one that is too small, it says how large it must be */
+		if (!ok && ev->result != -E2BIG && ev->result != -EOPNOTSUPP)
+			break;
+		if (ok && P(row->out.arg) && P(row->out.n))
 			out_writable(ev, A(row->out.arg), *(uint32_t *)P(row->out.n));
-			out_if(ev, A(row->out.n), 4);
-		}
+		out_writable(ev, A(row->out.n), 4);
 		break;
 	case O_ARR:
 		if (ok)

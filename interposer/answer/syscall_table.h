@@ -1,4 +1,4 @@
-/* The table of system calls (syscalls.def): who answers each, and what it puts out. */
+/* The table of system calls (syscalls.def): who answers each call, and which memory it writes. */
 #ifndef RDB_SYSCALL_TABLE_H
 #define RDB_SYSCALL_TABLE_H
 #include <ucontext.h>
@@ -21,16 +21,20 @@ struct row {
 	} out;
 	emu_fn *emu;
 	const char *why;
-	int error; /* FAIL */
+	int error;  /* FAIL */
+	bool quiet; /* refuse without a caution */
 };
 
-/* NULL: it is not in the table. */
+/* NULL: not in the table. */
 const struct row *syscall_row(uint64_t nr);
 
-/* Logs the bytes that the call has put out, as its row says. */
+/* Logs the bytes that the call has written, as its row says. */
 void syscall_row_outputs(struct event *ev, const struct row *row);
 
-/* exit and exit_group, of which replays do the first half only. */
+/* exit and exit_group; a replay carries out their first half only. */
 long call_exit(struct event *ev, ucontext_t *uc);
+
+/* Only on this kind of processor: arch_prctl(2). */
+long call_arch_prctl(struct event *ev, ucontext_t *uc);
 
 #endif

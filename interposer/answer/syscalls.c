@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "arch/registers.h"
 #include "task/blocking.h"
 #include "crossing/boundary.h"
 #include "base/descriptors.h"
@@ -27,19 +28,20 @@
 #include "base/pids.h"
 #include "answer/process.h"
 #include "task/signal_queue.h"
+#include "task/queued_to.h"
 #include "task/signals.h"
 #include "answer/open_notes.h"
 #include "answer/redirect.h"
 #include "answer/syscall_inputs.h"
+#include "answer/syscall_outputs.h"
 #include "answer/syscall_table.h"
 #include "answer/unknown_calls.h"
 #include "task/thread.h"
+#include "task/timer_calls.h"
 #include "task/waited.h"
 
 #define A(i) (ev->args[i])
 #define P(i) ((void *)ev->args[i])
-
-const struct other_names *other_names;
 
 static long pending_signals(struct event *ev)
 {
@@ -47,8 +49,8 @@ static long pending_signals(struct event *ev)
 	return A(1) > sizeof(set) ? -EINVAL : user_write(A(0), &set, A(1));
 }
 
-/* The signal mask that a call brings for its duration.  False: it brings none, or one that the kernel does not take and says
- * why. */
+/* The signal mask that a call sets while it waits.  False: the call sets none, or the kernel will refuse the mask
+ * itself. */
 static bool mask_of_call(const struct event *ev, uint64_t *mask)
 {
 	uint64_t at_and_size[2];
@@ -72,7 +74,8 @@ static bool starts_thread(const struct event *ev, struct clone_request *r)
 	return r->flags & CLONE_THREAD;
 }
 
-/* It fails: with which error the kernel knows, but for what must not succeed if the memory is there by then. */
+/* A string argument cannot be read, so the call fails: the kernel decides with which error.  If the memory has become
+ * readable meanwhile, calls that must not succeed fail with -EFAULT. */
 static long no_strings(const struct event *ev)
 {
 	const uint64_t *a = ev->args;
@@ -89,6 +92,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	uint64_t a[6];
 	long made;
 	char room[2][LONGEST];
+	siginfo_t marked;
 	uint64_t mask;
 	const bool masked = mask_of_call(ev, &mask);
 	bool done = false;
@@ -96,14 +100,14 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	pids_in(ev->nr, a);
 	if (ev->waited_ns && waited_before(ev, a, &left))
 		return 0;
-	if (ev->nr != SYS_open && ev->nr != SYS_openat) /* of those, when they are known to be files */
+	if (ev->nr != SYS_open && ev->nr != SYS_openat) /* open: after /proc has been dealt with */
 		done = other_names->paths(ev->nr, a, room);
 	if (done)
 		return 0;
 	switch (ev->nr) {
 	case SYS_getdents:
 	case SYS_getdents64:
-		if (proc_files_list((long)ev->nr, (int)a[0], (char *)a[1], a[2], &made))
+		if (proc_files_list((long)ev->nr, (int)a[0], a[1], (unsigned)a[2], &made))
 			return made;
 		if (ev->nr == SYS_getdents64 && other_names->lists((int)a[0], (char *)a[1], a[2], &made))
 			return made;
@@ -120,6 +124,8 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_rt_tgsigqueueinfo:
 		a[0] = threads_process_now(a[0]);
 		a[1] = threads_number_now(a[1]);
+		if (ev->nr == SYS_rt_tgsigqueueinfo && a[0] == (uint64_t)lower.pid)
+			a[3] = queued_to(a[2], a[3], &marked);
 		break;
 	case SYS_tkill:
 	case SYS_sched_setaffinity:
@@ -135,6 +141,8 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_clock_getres:
 	case SYS_clock_settime:
 	case SYS_clock_nanosleep: a[0] = (uint64_t)clock_id_now((clockid_t)a[0]); break;
+	case SYS_timer_settime:
+	case SYS_timer_delete: return timer_set_or_deleted((long)ev->nr, a);
 	case SYS_timer_create: return other_names->timer_create(a[0], a[1], a[2]);
 	case SYS_setpriority:
 	case SYS_getpriority:
@@ -152,18 +160,24 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_futex: return blocking_futex(ev);
 	case SYS_rt_sigpending: return pending_signals(ev);
 	case SYS_rt_sigtimedwait: return signals_timedwait(a[0], a[1], a[2], a[3]);
-	/* their masks are ours: signals_suspend() */
+	/* we apply the mask: signals_suspend() */
 	case SYS_ppoll: a[3] = masked ? 0 : a[3]; break;
 	case SYS_epoll_pwait:
 	case SYS_epoll_pwait2: a[4] = masked ? 0 : a[4]; break;
-	case SYS_pselect6: a[5] = masked ? 0 : a[5]; break;
+	case SYS_pselect6: a[5] = masked ? 0 : a[5]; /* fall through */
+	case SYS_select: a[0] = (uint64_t)select_descriptors((int)a[0]); break;
 	case SYS_readlink:
 		if (redirect_self((const char *)a[0]))
-			return redirect_readlink((char *)a[1], a[2]);
+			return redirect_readlink(a[1], (int)a[2]);
 		break;
 	case SYS_readlinkat:
 		if (redirect_self((const char *)a[1]))
-			return redirect_readlink((char *)a[2], a[3]);
+			return redirect_readlink(a[2], (int)a[3]);
+		break;
+	case SYS_creat:
+	case SYS_truncate:
+		if (redirect_self((const char *)a[0]))
+			a[0] = (uint64_t)lower.upper.exe;
 		break;
 	case SYS_open:
 		if (proc_files_open((const char *)a[0], (unsigned)a[1], &made))
@@ -176,14 +190,19 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (proc_files_open(asked, (unsigned)a[2], &made))
 			return made;
 		const char *path = redirect_self(asked) ? lower.upper.exe : redirected(asked);
-		if (path != asked && path != lower.upper.exe)
+		if (path != asked && path != lower.upper.exe) {
+			if (passing())
+				threads_lock();
 			memory_alias(path, asked);
+			if (passing())
+				threads_unlock();
+		}
 		a[1] = (uint64_t)path;
 		other_names->paths(ev->nr, a, room);
 		break;
 	}
 	case SYS_ioctl: {
-		int refused = ioctl_refused((unsigned)a[1]);
+		int refused = ioctl_refused((int)a[0], (unsigned)a[1]);
 		if (refused)
 			return refused;
 		break;
@@ -213,14 +232,14 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		const uint64_t none[6] = {0};
 		return blocking_syscall(SYS_pause, none);
 	}
-	return blocking_syscall(ev->nr, a);
+	return redirect_busy(ev->nr, a, &made) ? made : blocking_syscall(ev->nr, a);
 }
 
 void syscall_event(ucontext_t *uc)
 {
-	const uint64_t nr = (uint32_t)UC_REG(uc, RAX); /* arch/x86/entry/common.c: the kernel looks at no more of it */
-	const uint64_t args[6] = {UC_REG(uc, RDI), UC_REG(uc, RSI), UC_REG(uc, RDX),
-				  UC_REG(uc, R10), UC_REG(uc, R8),  UC_REG(uc, R9)};
+	const uint64_t nr = (uint32_t)UC_CALL(uc); /* the kernel ignores the upper half */
+	uint64_t args[6];
+	uc_arguments(uc, args);
 	const struct row *row = syscall_row(nr);
 	enum class class = row ? row->class : UNKNOWN;
 	if (lower.mode->cut && lower.mode->cut(uc, (uint32_t)nr, args))
@@ -270,10 +289,12 @@ void syscall_event(ucontext_t *uc)
 		if (parallel)
 			threads_unlock();
 		if (answered && ev->result != recorded)
-			lower.mode->diverged(uc, "event %lu: %s gave %#lx, gives %#lx", (unsigned long)lower.event,
-					     row->name, (unsigned long)recorded, (unsigned long)ev->result);
+			lower.mode->diverged(uc, "event %lu: %s: the result was %#lx, is %#lx",
+					     (unsigned long)lower.event, row->name, (unsigned long)recorded,
+					     (unsigned long)ev->result);
 	} else if (class == FAIL) {
 		ev->result = -row->error;
+		refused_call(row);
 	} else if (!answered) {
 		bool in_child = false;
 		const bool unknown = class == UNKNOWN || (nr == SYS_ioctl && !ioctl_known((unsigned)A(1)));
@@ -284,10 +305,10 @@ void syscall_event(ucontext_t *uc)
 			shared_before_write(ev);
 		ev->result = pass(ev, uc, &in_child);
 		if (in_child)
-			return; /* at its own event 0 */
+			return; /* the child is at its own event 0 */
 		if (watched)
 			unknown_call_after(ev);
-		pids_out(ev);
+		ev->result = pids_out(nr, ev->args, ev->result);
 		signal_timer_call(ev);
 		if (row && recording() && lower.started) {
 			syscall_row_outputs(ev, row);
@@ -301,13 +322,13 @@ void syscall_event(ucontext_t *uc)
 	}
 	if (lower.mode->after_syscall)
 		lower.mode->after_syscall(ev);
-	if (nr == SYS_prctl && A(0) == PR_SET_NAME && ev->result == 0)
-		snprintf(thread_self()->upper.name, sizeof(thread_self()->upper.name), "%.15s", (const char *)P(1));
-	UC_REG(uc, RAX) = (uint64_t)ev->result;
+	if (nr == SYS_prctl)
+		prctl_done(ev);
+	UC_RESULT(uc) = (uint64_t)ev->result;
 	if (ev->result == SIGNALS_RESTART) {
-		/* the handler comes first, then the program makes the call again */
-		UC_REG(uc, RAX) = nr;
-		UC_REG(uc, RIP) -= 2;
+		/* the handler runs first, then the program repeats the call */
+		UC_CALL(uc) = nr;
+		UC_PC(uc) -= SYSCALL_BYTES;
 	}
 	event_end(ev);
 	if (ends_thread)

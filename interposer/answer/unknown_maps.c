@@ -24,7 +24,7 @@ struct range {
 	bool shared;
 };
 
-/* What is in a note of the event. */
+/* Contents of a note of the event. */
 struct note {
 	uint64_t start, end;
 	int32_t prot; /* GONE: nothing is mapped there any more */
@@ -34,7 +34,7 @@ struct note {
 static struct {
 	struct table before, after;
 	uint64_t had[DESCRIPTORS / 64];
-	uint64_t taken; /* where the memory went that the call has mapped; 0: nowhere */
+	uint64_t taken; /* new address of the memory that the call has mapped; 0: not moved */
 } maps;
 
 static bool line_of(const char *line, struct range *r)
@@ -84,7 +84,7 @@ void unknown_maps_before(void)
 	memset(maps.had, 0, sizeof(maps.had));
 	for (int fd = 0; fd < DESCRIPTORS && fd < lower.lowest_fd; fd++)
 		maps.had[fd / 64] |= (uint64_t)is_open(fd) << fd % 64;
-	/* what the tables themselves need is there, and in them, before the call */
+	/* the tables must have grown before the call, so that their own memory is already in them */
 	size_t cap;
 	do {
 		cap = maps.before.cap + maps.after.cap;
@@ -95,7 +95,7 @@ void unknown_maps_before(void)
 	} while (cap != maps.before.cap + maps.after.cap);
 }
 
-/* The mapping that holds this address, or the first one behind it; NULL: none. */
+/* The mapping that holds this address, or the next one; NULL: none. */
 static const struct range *from(const struct table *t, uint64_t at)
 {
 	const struct range *r = (const void *)t->base, *end = (const void *)(t->base + t->len);
@@ -104,7 +104,7 @@ static const struct range *from(const struct table *t, uint64_t at)
 	return r < end ? r : NULL;
 }
 
-/* Memory that the kernel has put among ours goes to the program's. */
+/* Moves memory that the kernel has mapped in the lower half's range to the program's range. */
 static void take(struct event *ev)
 {
 	const uint64_t at = (uint64_t)ev->result;
@@ -116,8 +116,9 @@ static void take(struct event *ev)
 					 (long)to, 0)
 			   : -ENOMEM;
 	if (rc < 0)
-		rdb_fatal("system call %u has mapped %lu bytes at %#lx, where a replay cannot have them: %s", ev->nr,
-			  (unsigned long)len, (unsigned long)at, strerror((int)-rc));
+		rdb_fatal("system call %u has mapped %lu bytes at %#lx, and rdb cannot move them to where a replay "
+			  "can map them: %s",
+			  ev->nr, (unsigned long)len, (unsigned long)at, strerror((int)-rc));
 	ev->result = (int64_t)(maps.taken = to);
 	look(&maps.after);
 }
@@ -143,13 +144,15 @@ static void forget(uint64_t start, uint64_t end)
 	memory_remapped(start, end - start);
 }
 
-/* A private mapping of a file becomes memory with what it shows now, as a replay has it.  Up to where the file goes. */
+/* Replaces a private mapping of a file by a copy of its present contents, as a replay has it.  Returns where the file
+ * ends. */
 static uint64_t own(uint64_t start, uint64_t end, int prot)
 {
 	const size_t len = end - start;
 	size_t inside = 0;
 	uint8_t *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0); /* whatever its protection is */
+	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0); /* reads regardless of
+											 * protection */
 	while (copy != MAP_FAILED && inside < len &&
 	       pread(mem, copy + inside, RDB_PAGE, (off_t)(start + inside)) == (ssize_t)RDB_PAGE)
 		inside += RDB_PAGE;
@@ -221,7 +224,7 @@ void unknown_maps_recorded(const struct log_chunk *c)
 	if (one->prot != GONE && !one->anew)
 		return;
 	forget(one->start, one->end);
-	if (one->taken) /* before anything is there */
+	if (one->taken) /* before anything is mapped there */
 		arena_take(len, false);
 	if (one->prot == GONE)
 		munmap((void *)one->start, len);

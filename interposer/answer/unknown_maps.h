@@ -1,7 +1,8 @@
-/* --lax: what a call that the table does not know did to the map of memory, and which descriptors it made.
+/* --lax: what a call that is not in the table did to the memory map, and which descriptors it made.
  *
- * Looked at around the call while recording.  A replay maps the same, with what the log has of its content; a descriptor
- * it needs not have, since the log answers all that is asked of it, but a restart does. */
+ * Both are found by comparing before and after the call while recording.  A replay maps the same, with the contents in
+ * the log.  It needs no descriptors, since the log answers all calls; a restart does.
+ */
 #ifndef RDB_UNKNOWN_MAPS_H
 #define RDB_UNKNOWN_MAPS_H
 #include "crossing/event.h"
@@ -10,10 +11,12 @@ struct log_chunk;
 struct log_record;
 
 void unknown_maps_before(void);
-/* What has changed is noted.  Memory at an address that the kernel chose goes where a replay can have it: then the call's
- * result is that.  CONTENT: of new memory it is to be logged here.  True: it has mapped memory that others may write. */
+/* Notes the changes.  Memory at an address that the kernel chose is moved to where a replay can have it, and that
+ * becomes the call's result. content: log the contents of new memory here.  True: the call mapped memory that others
+ * may write. */
 bool unknown_maps_after(struct event *ev, bool content);
-/* In a replay: such a note, before the event's bytes are stored; and, when they are, the protections. */
+/* In a replay: applies such a note, before the event's bytes are stored; sets the protections, after they are
+ * stored. */
 void unknown_maps_recorded(const struct log_chunk *c);
 void unknown_maps_protect(const struct log_record *rec);
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/descriptors.h"
 #include "space/arena.h"
 #include "answer/vfork.h"
 
@@ -35,7 +36,7 @@ int vfork_open(int ends[2])
 void vfork_child(const int ends[2], bool shared)
 {
 	close(ends[0]);
-	to_parent = shared ? ends[1] : -1; /* left open in both cases: the kernel closes it at the right time */
+	to_parent = shared ? ends[1] : -1; /* left open in both cases: the kernel closes it at exec or exit */
 }
 
 bool vfork_under_way(void)
@@ -64,8 +65,9 @@ static bool transfer(int fd, void *data, size_t len, bool out)
 	return true;
 }
 
-/* proc(5), /proc/pid/pagemap: bit 63 present, 56 mapped by this process alone.  After fork all
- * pages are shared with the parent; one that the child writes to becomes its own. */
+/* proc(5), /proc/pid/pagemap: bit 63 present, 62 swapped out, 56 mapped by this process alone.  After fork all pages are
+ * shared with the parent; one that the child writes to becomes its own.  Of a page that is swapped out nothing is known:
+ * the parent compares. */
 static int send_pages(const struct mapping *m, void *arg)
 {
 	int pagemap = *(int *)arg;
@@ -77,7 +79,7 @@ static int send_pages(const struct mapping *m, void *arg)
 		if (pread(pagemap, e, n * 8, (off_t)(at / RDB_PAGE * 8)) != (ssize_t)(n * 8))
 			return -EIO;
 		for (uint64_t i = 0; i < n; i++, at += RDB_PAGE) {
-			if (!(e[i] >> 63) || !(e[i] >> 56 & 1))
+			if (!(e[i] >> 62 & 1) && (!(e[i] >> 63) || !(e[i] >> 56 & 1)))
 				continue;
 			page.addr = at;
 			memcpy(page.data, (void *)at, RDB_PAGE);
@@ -92,16 +94,17 @@ void vfork_leaving(void)
 {
 	if (to_parent < 0)
 		return;
-	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	int rc = pagemap < 0 ? -errno : arena_each(send_pages, &pagemap);
+	int pagemap = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY, 0);
+	int rc = pagemap < 0 ? pagemap : arena_each(send_pages, &pagemap);
 	if (rc && rc != -EPIPE)
-		rdb_warn("child %d: its parent does not see what it wrote: %s", lower.pid, strerror(-rc));
+		rdb_warn("child %d: its parent (vfork) does not see what the child wrote to memory: %s", lower.pid,
+			 strerror(-rc));
 	if (pagemap >= 0)
 		close(pagemap);
 	to_parent = -1;
 }
 
-/* Only what differs: the rest of the page is of no interest to the log. */
+/* Stores and logs only the words that differ. */
 static void apply(const struct page *page, struct event *ev)
 {
 	uint64_t *here = (uint64_t *)page->addr;

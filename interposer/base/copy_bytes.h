@@ -1,4 +1,4 @@
-/* Copying what a file holds, shared where the file system can. */
+/* Copies the contents of a file, by sharing blocks where the file system can. */
 #ifndef RDB_COPY_BYTES_H
 #define RDB_COPY_BYTES_H
 #include <errno.h>
@@ -8,7 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* The first `size` bytes, to the same offsets.  How many there were (it may have shrunk meanwhile), or -errno. */
+/* Copies the first `size` bytes to the same offsets. Returns how many were copied (the file may have shrunk meanwhile),
+ * or -errno. */
 static inline int64_t copy_bytes(int from, int to, uint64_t size)
 {
 	char buf[65536];

@@ -1,11 +1,10 @@
-/* CRC-32C (Castagnoli, RFC 3720 appendix B.4) by the SSE4.2 instruction. */
+/* CRC-32C (Castagnoli, RFC 3720 appendix B.4). */
 #ifndef RDB_CRC32C_H
 #define RDB_CRC32C_H
-#include <nmmintrin.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "base/crc32c_wide.h"
+#include "arch/crc32c.h"
 
 static inline uint32_t crc32c(uint32_t crc, const void *data, size_t len)
 {
@@ -14,10 +13,10 @@ static inline uint32_t crc32c(uint32_t crc, const void *data, size_t len)
 	uint64_t w;
 	for (; len >= 8; len -= 8, p += 8) {
 		memcpy(&w, p, 8);
-		c = _mm_crc32_u64(c, w);
+		c = crc32c_word(c, w);
 	}
 	for (; len; len--, p++)
-		c = _mm_crc32_u8((uint32_t)c, *p);
+		c = crc32c_byte(c, *p);
 	return ~(uint32_t)c;
 }
 
@@ -45,10 +44,10 @@ static inline uint32_t crc32c_data(uint32_t crc, const void *data, size_t len)
 		memcpy(&w1, p + quarter, 8);
 		memcpy(&w2, p + 2 * quarter, 8);
 		memcpy(&w3, p + 3 * quarter, 8);
-		c0 = _mm_crc32_u64(c0, w0);
-		c1 = _mm_crc32_u64(c1, w1);
-		c2 = _mm_crc32_u64(c2, w2);
-		c3 = _mm_crc32_u64(c3, w3);
+		c0 = crc32c_word(c0, w0);
+		c1 = crc32c_word(c1, w1);
+		c2 = crc32c_word(c2, w2);
+		c3 = crc32c_word(c3, w3);
 	}
 	const uint64_t c[4] = {c0, c1, c2, c3};
 	crc = crc32c(crc, c, sizeof(c));

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -9,11 +10,12 @@
 enum {
 	HIGHEST = 4096, /* a descriptor's number costs memory in the kernel, and time in fork */
 	ROOM = 64,
-	OURS = 64,
+	HIGH = 700,
+	OURS = 4096, /* a job of many processes has one for each on the software HCA */
 };
 
-/* Those that lower_fd() moved.  One that is closed since, and whose number the program has got, is told
- * by what it is. */
+/* Descriptors that lower_fd() moved. Device and inode tell whether such a number is still ours: it may have been closed
+ * since, and given to the program. */
 static struct {
 	struct own {
 		int fd;
@@ -23,12 +25,16 @@ static struct {
 	unsigned n;
 } ours;
 
+/* A descriptor in reserve: closed to free its number when the program has used up all others and the limit cannot be
+ * raised. */
+static int spare = -1;
+
 static long limit(const struct rlimit *set, struct rlimit *get)
 {
 	return raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)set, (long)get, 0, 0);
 }
 
-/* The limit counts when a descriptor is made, not afterwards: ours are made under a higher one. */
+/* The kernel checks the limit only when a descriptor is made, so ours are made under a raised one. */
 static bool room_begin(struct rlimit *before)
 {
 	struct rlimit rl;
@@ -44,6 +50,28 @@ static void room_end(const struct rlimit *before)
 	limit(before, NULL);
 }
 
+static int open_raw(int dirfd, const char *path, int flags, mode_t mode)
+{
+	return (int)raw_syscall(SYS_openat, dirfd, (long)path, flags | O_CLOEXEC, mode, 0, 0);
+}
+
+static void have_spare(void)
+{
+	if (spare < 0) {
+		const int fd = open_raw(AT_FDCWD, "/dev/null", O_PATH, 0);
+		spare = fd < 0 ? fd : lower_fd(fd);
+	}
+}
+
+static bool use_spare(void)
+{
+	const int fd = spare;
+	spare = -1;
+	if (fd >= 0)
+		lower_fd_close(fd);
+	return fd >= 0;
+}
+
 void descriptors_init(void)
 {
 	struct rlimit rl, before;
@@ -51,12 +79,13 @@ void descriptors_init(void)
 	if (limit(NULL, &rl))
 		return;
 	lower.lowest_fd = rl.rlim_cur < HIGHEST ? (int)rl.rlim_cur : HIGHEST;
-	if (rl.rlim_cur >= HIGHEST + ROOM)
-		return;
-	if (room_begin(&before))
-		room_end(&before);
-	else /* the hard limit is no higher, and we may not raise it */
-		lower.lowest_fd = (int)rl.rlim_cur / 4 * 3;
+	if (rl.rlim_cur < HIGHEST + ROOM) {
+		if (room_begin(&before))
+			room_end(&before);
+		else /* the hard limit is no higher, and we may not raise it */
+			lower.lowest_fd = (int)rl.rlim_cur / 4 * 3;
+	}
+	have_spare();
 }
 
 static int moved(int fd)
@@ -68,7 +97,11 @@ int lower_fd(int fd)
 {
 	struct rlimit before;
 	struct stat st;
-	int high = moved(fd);
+	if (fd < 0)
+		return fd;
+	int high = fd >= lower.lowest_fd ? fd : moved(fd);
+	if (high == fd)
+		raw_syscall(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC, 0, 0, 0);
 	if (high < 0 && room_begin(&before)) {
 		high = moved(fd);
 		room_end(&before);
@@ -78,15 +111,20 @@ int lower_fd(int fd)
 		lower.lowest_fd = (int)before.rlim_cur / 4 * 3;
 		high = moved(fd);
 	}
-	close(fd);
+	if (high < 0 && use_spare())
+		high = moved(fd);
+	if (high != fd)
+		close(fd);
 	if (high < 0 || fstat(high, &st))
 		return high;
 	unsigned i = 0;
 	while (i < ours.n && ours.own[i].fd != high)
 		i++;
-	if (i == OURS)
-		i = 0;
-	else if (i == ours.n)
+	if (i == OURS) {
+		close(high);
+		return -EMFILE;
+	}
+	if (i == ours.n)
 		ours.n++;
 	ours.own[i] = (struct own){.fd = high, .dev = st.st_dev, .ino = st.st_ino};
 	return high;
@@ -103,12 +141,24 @@ void lower_fd_close(int fd)
 int descriptor_open(int dirfd, const char *path, int flags, mode_t mode)
 {
 	struct rlimit before;
-	long fd = raw_syscall(SYS_openat, dirfd, (long)path, flags | O_CLOEXEC, mode, 0, 0);
+	have_spare();
+	int fd = open_raw(dirfd, path, flags, mode);
 	if (fd == -EMFILE && room_begin(&before)) {
-		fd = raw_syscall(SYS_openat, dirfd, (long)path, flags | O_CLOEXEC, mode, 0, 0);
+		fd = open_raw(dirfd, path, flags, mode);
 		room_end(&before);
 	}
-	return (int)fd;
+	if (fd == -EMFILE && use_spare())
+		fd = open_raw(dirfd, path, flags, mode);
+	return fd;
+}
+
+int descriptor_high(int fd)
+{
+	const long high = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH, 0, 0, 0);
+	if (high < 0)
+		return fd;
+	raw_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+	return (int)high;
 }
 
 int descriptors_reserve(void)
@@ -120,7 +170,7 @@ int descriptors_reserve(void)
 	for (int fd = 3; fd < lower.lowest_fd; fd++)
 		if (raw_syscall(SYS_fcntl, fd, F_GETFD, 0, 0, 0, 0) < 0)
 			raw_syscall(SYS_dup3, null, fd, O_CLOEXEC, 0, 0, 0);
-	/* it stays raised: a library opens what it needs when it likes */
+	/* the limit stays raised: a library may open descriptors at any time */
 	if (!limit(NULL, &before) && before.rlim_cur < (rlim_t)lower.lowest_fd + 1024) {
 		struct rlimit more = before;
 		more.rlim_cur = (rlim_t)lower.lowest_fd + 1024;
@@ -138,6 +188,24 @@ bool descriptor_is_ours(int fd)
 		if (ours.own[i].fd == fd)
 			return fstat(fd, &st) == 0 && st.st_dev == ours.own[i].dev && st.st_ino == ours.own[i].ino;
 	return false;
+}
+
+int descriptors_highest(int last)
+{
+	enum { BATCH = 64 };
+	struct pollfd asked[BATCH];
+	if (last < lower.lowest_fd && raw_syscall(SYS_fcntl, last, F_GETFD, 0, 0, 0, 0) >= 0)
+		return last;
+	for (int from = (lower.lowest_fd - 1) / BATCH * BATCH; from >= 0; from -= BATCH) {
+		for (int i = 0; i < BATCH; i++)
+			asked[i] = (struct pollfd){.fd = from + i < lower.lowest_fd ? from + i : -1};
+		if (raw_syscall(SYS_poll, (long)asked, BATCH, 0, 0, 0, 0) < 0)
+			return last;
+		for (int i = BATCH - 1; i >= 0; i--)
+			if (asked[i].fd >= 0 && asked[i].revents != POLLNVAL)
+				return from + i + BATCH < lower.lowest_fd ? from + i : last;
+	}
+	return -1;
 }
 
 long descriptors_close_range(unsigned first, unsigned last, unsigned flags)

@@ -1,20 +1,24 @@
-/* Our own descriptors: out of the program's way, above its limit where that can be. */
+/* Descriptors of the lower half: outside the program's range, above its limit if possible. */
 #ifndef RDB_DESCRIPTORS_H
 #define RDB_DESCRIPTORS_H
 #include "base/lower.h"
 
-/* Decides where they live: once, at the start. */
+/* Chooses the range of our descriptors; called once, at the start. */
 void descriptors_init(void);
-/* openat(2) of ours, also while the program has used up its descriptors.  A descriptor or -errno. */
+/* openat(2) that succeeds even if the program has used up its descriptors. A descriptor or -errno. */
 int descriptor_open(int dirfd, const char *path, int flags, mode_t mode);
-/* Closes one that lower_fd() has moved. */
+/* Moves a descriptor of a replica to a high number, if the limit allows that; the one it has now. */
+int descriptor_high(int fd);
+/* Closes a descriptor that lower_fd() moved. */
 void lower_fd_close(int fd);
-/* Takes all free numbers below ours, so that what a library opens from now on is above them; until the program's
- * own are made (closed with them).  0 or -errno. */
+/* Occupies all free numbers below ours, so that a library opens its descriptors above them. They are released when the
+ * program's own descriptors are made. 0 or -errno. */
 int descriptors_reserve(void);
-/* Not one that the program may close or replace. */
+/* Ours: the program may neither close nor replace it. */
 bool descriptor_is_ours(int fd);
-/* close_range(2), around ours. */
+/* The highest descriptor of the program up to `last`; -1: none.  `last` if the program uses our range, too. */
+int descriptors_highest(int last);
+/* close_range(2) that leaves out our descriptors. */
 long descriptors_close_range(unsigned first, unsigned last, unsigned flags);
 
 #endif

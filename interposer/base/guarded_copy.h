@@ -1,4 +1,4 @@
-/* Reading and writing memory of the program that may not be there: it is the program's to unmap. */
+/* Reads and writes program memory that may not be mapped. */
 #ifndef RDB_GUARDED_COPY_H
 #define RDB_GUARDED_COPY_H
 #include <signal.h>
@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <ucontext.h>
 
-/* memcpy.  How many bytes were copied, from the first on. */
+/* memcpy up to the first fault. Returns how many bytes were copied. */
 size_t guarded_copy(void *to, const void *from, size_t len);
-/* Calls fn(arg).  False: it met memory that is not there, and was left in the middle. */
+/* Calls fn(arg). False: fn touched memory that is not mapped, and was abandoned there. */
 bool guarded_call(void (*fn)(void *arg), void *arg);
-/* A fault in the middle of one of these: it returns then.  First of all in a handler of SIGSEGV and SIGBUS. */
+/* Call first in a handler of SIGSEGV and SIGBUS. True: the fault was in one of the two functions above, which returns
+ * now. */
 bool guarded_copy_faulted(ucontext_t *uc);
 
 #endif

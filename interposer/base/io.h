@@ -1,4 +1,4 @@
-/* Writing files from places where a signal may reach: no stdio, no malloc. */
+/* Writes and reads files where a signal handler may run: no stdio, no malloc. */
 #ifndef RDB_IO_H
 #define RDB_IO_H
 #include <errno.h>
@@ -24,8 +24,24 @@ static inline int io_write_all(int fd, const void *data, size_t len, uint64_t of
 	return 0;
 }
 
+/* Reads exactly `len` bytes, from where the file stands.  0 or -errno; -EIO: it ends before. */
+static inline int io_read_all(int fd, void *data, size_t len)
+{
+	uint8_t *p = data;
+	while (len) {
+		ssize_t n = read(fd, p, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
 enum {
-	IO_PIECE = 128 << 10, /* of one write, if nothing else is said */
+	IO_PIECE = 128 << 10, /* default size of one write */
 	IO_PARTS = 16,
 };
 
@@ -36,7 +52,7 @@ struct io_gather {
 	size_t piece; /* 0: IO_PIECE */
 	uint64_t off; /* where the next part goes */
 	unsigned nparts;
-	size_t len; /* of the parts that wait */
+	size_t len; /* bytes in the waiting parts */
 	struct iovec parts[IO_PARTS];
 };
 

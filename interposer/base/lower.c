@@ -5,13 +5,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { CANNOT = 125 }; /* exit code: rdb itself could not */
+enum { CANNOT = 125 }; /* exit code: rdb itself failed */
 
-const struct mode mode_pass = {.passes = true};
+const struct mode mode_pass = {.records = false};
 struct lower lower = {.mode = &mode_pass};
 volatile uint32_t halt_wanted;
-bool tsc_must_trap;
-unsigned tsc_sites_count;
+bool counter_must_trap;
+unsigned counter_sites_count;
 void (*lower_at_fatal)(int exit_code, const char *text);
 unsigned (*options_hand_on)(unsigned to, struct handed_on *out);
 
@@ -51,7 +51,7 @@ void lower_block_signals(sigset_t *before)
 {
 	sigset_t all;
 	sigfillset(&all);
-	/* Not the faults: rdtsc in our own libc's clock_gettime is one, and a blocked fault kills. */
+	/* Not the faults: reading the counter in our own libc's clock_gettime is one, and a blocked fault kills. */
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	sigdelset(&all, SIGILL);

@@ -1,113 +1,111 @@
-/* What a process of rdb-exec does: record, pass, coordinate, replay for --verify, make payloads again, be a replica, restart.
- * One constant table says all of it, so it may be asked wherever a signal comes; mode_switch() is all that changes it.
- * It is here at the bottom, and its functions are above: so those below reach them. */
+/* What a process of rdb-exec does: record, pass, coordinate, verify a replay, make payloads again, be a replica, or
+ * restart.
+ * The questions in lower.h (passing(), replaying() and so on) look at which functions the mode has.
+ * A mode is one constant table and only mode_switch() changes it, so a signal handler may read it at any time.
+ * The tables are defined in higher layers; through them this lowest layer can call up. */
 #ifndef RDB_MODE_H
 #define RDB_MODE_H
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
-#include "log/log_format.h"
+#include "interface/log_format.h"
 
 struct event;
 struct gate_frame;
 struct rdb_host;
 
 struct mode {
-	bool records;     /* the world answers, the log listens */
-	bool passes;      /* the world answers, nothing is logged (--record=off, or the disk is full) */
-	bool coordinates; /* nothing is logged, but there are checkpoints (restart/coordinated.h) */
-	bool replays;     /* the log answers */
-	bool serves;      /* and the agent stops us; if not: hashes are compared */
-	bool expands;     /* and payloads of messages are made again (replay/expand.h) */
-	bool restarts;    /* and the program goes on live at the cut (restart/live.h) */
+	bool records; /* the world answers, and the answers are logged */
 
-	/* ---- NULL: there is nothing to do ---- */
+	/* ---- each may be NULL: nothing to do ---- */
 
-	/* An event begins, or its memory is looked at or written to without one. */
+	/* An event begins; also called before program memory is read or written outside an event. */
 	void (*asked)(void);
 	/* The world is about to answer this system call. */
 	void (*before_syscall)(const struct event *ev);
-	/* It is answered, by the world or the log. */
+	/* The system call is answered, by the world or the log. */
 	void (*after_syscall)(const struct event *ev);
-	/* An event is over; uc: the context after it; NULL (a call through the gate): it is known at a trap on return. */
+	/* An event is over. uc: the program's context after it; NULL for a call through the gate, whose context is
+	 * known only at the trap on return. */
 	void (*answered)(ucontext_t *uc);
-	/* A trap in the program, expected or not, whatever it was for. */
+	/* Called at every trap in the program, whatever its cause. */
 	void (*trapped)(ucontext_t *uc);
-	/* SIGTRAP, and a fault: true, it was ours. */
+	/* SIGTRAP; a fault. True: it was ours and is dealt with. */
 	bool (*trap)(siginfo_t *info, ucontext_t *uc);
 	bool (*fault)(const siginfo_t *info, ucontext_t *uc);
 	/* A handler is about to return to the program. */
 	void (*leaves)(void);
-	/* Memory of the program is mapped otherwise, or protected otherwise. */
+	/* The mapping, or the protection, of program memory has changed. */
 	void (*remapped)(uint64_t start, uint64_t end);
 	void (*reprotected)(uint64_t start, uint64_t end);
-	/* This is a forked child now; the program ends or is replaced. */
+	/* This process is now a forked child; the program ends or is replaced by execve. */
 	void (*forked)(void);
 	void (*end)(enum log_end how);
 	/* A plug-in is about to be loaded. */
 	void (*offer)(struct rdb_host *host);
 
-	/* ---- where the log answers, all of them ---- */
+	/* ---- set in all modes in which the log answers ---- */
 
-	/* Before anything else happens: is what the program hands out what was recorded? */
+	/* Called first: compares what the program hands out with the recording. */
 	void (*question)(struct event *ev, ucontext_t *uc);
-	/* Checks that it is the same question, applies the answer, sets ev->result.  At the end of the recording a replica
-	 * never comes back. */
+	/* Checks that the question is the recorded one, applies the answer and sets ev->result. At the end of the
+	 * recording it does not return in a replica. */
 	void (*answer)(struct event *ev, ucontext_t *uc);
-	/* All of a call through the gate. */
+	/* Carries out a whole call through the gate. */
 	void (*call)(struct event *ev, struct gate_frame *frame);
-	/* The record of the event that is being answered, and of the next one (NULL: there is none). */
+	/* Record of the event being answered, and of the next one (NULL: there is none). */
 	const struct log_record *(*record)(void);
 	const struct log_record *(*next)(void);
-	/* Signals that come next; uc as in answered(). */
+	/* Delivers the signals that are next in the log; uc as in answered(). */
 	void (*signals)(ucontext_t *uc);
-	/* Another thread goes on. */
+	/* Another thread continues. */
 	void (*switched)(void);
-	/* The recording is over; the program dies of a fault; it exits. */
+	/* The recording is over; the program is killed by a fault; the program exits. */
 	void (*ended)(ucontext_t *uc);
 	void (*killed)(int sig, siginfo_t *info, ucontext_t *uc);
 	void (*exits)(int code, ucontext_t *uc);
-	/* The program did something that the recording does not have: says so and stops. */
+	/* Reports that the program does not do what was recorded, and stops. */
 	void (*diverged)(ucontext_t *uc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-	/* The recording is not what was written: likewise. */
+	/* Reports that the recording is damaged, and stops. */
 	void (*damaged)(const char *what) __attribute__((noreturn));
 
-	/* ---- of a replica, all of them: it stops for good ---- */
+	/* ---- set in a replica: it stops for good ---- */
 
 	void (*at_end)(ucontext_t *uc, uint32_t end_kind, int32_t end_value);
 	void (*at_divergence)(ucontext_t *uc, const char *text);
 	void (*at_fault)(int sig, siginfo_t *info, ucontext_t *uc);
 
-	/* ---- of a restart, all of them ---- */
+	/* ---- set in a restart ---- */
 
-	/* The log is about to answer this, with `rec` if that is its record. */
+	/* The log is about to answer this question; rec: its record, or NULL if the next record is another one's. */
 	void (*taking)(enum log_kind kind, uint32_t nr, const struct log_record *rec);
-	/* A thread of several has ended. */
+	/* A thread has ended, and others are left. */
 	void (*thread_ended)(void);
-	/* It cannot be. */
+	/* The restart is impossible: reports why. */
 	void (*refuse)(const char *why) __attribute__((noreturn));
-	/* This signal is delivered. */
+	/* This signal is about to be delivered. */
 	void (*delivered)(int sig, const siginfo_t *info);
-	/* The cut is here, before this system call (NULL: before the first instruction of a thread): the program is live. */
+	/* The cut is before this system call (NULL: before the first instruction of a thread): the program becomes live
+	 * here. */
 	bool (*cut)(ucontext_t *uc, uint32_t nr, const uint64_t *args);
 
 	/* ---- checkpoints on demand ---- */
 
-	/* The program asks for one; a signal does, or a timer. */
+	/* A checkpoint is asked for by the program; by a signal or a timer. */
 	void (*wanted)(void);
 	void (*told)(bool by_timer);
 
-	/* ---- coordinated, all of them ---- */
+	/* ---- set in coordinated mode ---- */
 
-	/* Is one wanted?  Then stays here until it is taken, if it can be (coordinated.h). */
+	/* Is a checkpoint wanted? hold() waits here until it is taken, if that is possible (coordinated.h). */
 	bool (*due)(void);
 	bool (*hold)(const ucontext_t *uc, bool (*complete)(void *), void *arg);
-	/* In a call of a library that may wait for other ranks, or not any more. */
+	/* The thread enters (true) or leaves (false) a library call that may wait for other ranks. */
 	void (*away)(bool away);
 };
 
-/* Each in the folder that is above all it uses. */
+/* Each is defined in a folder above all that it uses. */
 extern const struct mode mode_record, mode_pass, mode_coordinated, mode_verify, mode_expand, mode_replica, mode_restart;
 
 #endif

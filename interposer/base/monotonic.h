@@ -1,14 +1,26 @@
-/* What the recorder itself measures time by. */
+/* The clocks by which the recorder measures its own times. */
 #ifndef RDB_MONOTONIC_H
 #define RDB_MONOTONIC_H
 #include <stdint.h>
 #include <time.h>
 
+/* 0: there is no such clock. */
+static inline uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts = {0};
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 static inline uint64_t monotonic_ns(void)
 {
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Processor time of the process. */
+static inline uint64_t processor_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -82,7 +83,29 @@ void pids_in(uint64_t nr, uint64_t a[6])
 	case SYS_getsid:
 	case SYS_prlimit64:
 	case SYS_pidfd_open:
+	case SYS_process_vm_readv:
+	case SYS_process_vm_writev:
+	case SYS_migrate_pages:
+	case SYS_move_pages:
 	case SYS_rt_sigqueueinfo: a[0] = pid_now(a[0]); break;
+	case SYS_kcmp:
+		a[0] = pid_now(a[0]);
+		a[1] = pid_now(a[1]);
+		break;
+	case SYS_fcntl:
+		if (a[1] == F_SETOWN)
+			a[2] = pid_now(a[2]);
+		break;
+	case SYS_ioprio_get:
+	case SYS_ioprio_set: /* ioprio_set(2): 1 a thread, 2 a group of processes */
+		if (a[0] == 1 || a[0] == 2)
+			a[1] = pid_now(a[1]);
+		break;
+	case SYS_getpriority:
+	case SYS_setpriority:
+		if (a[0] == PRIO_PGRP)
+			a[1] = pid_now(a[1]);
+		break;
 	case SYS_waitid:
 		if (a[0] == P_PID || a[0] == P_PGID)
 			a[1] = pid_now(a[1]);
@@ -90,23 +113,30 @@ void pids_in(uint64_t nr, uint64_t a[6])
 	}
 }
 
-void pids_out(struct event *ev)
+int64_t pids_out(uint64_t nr, const uint64_t args[6], int64_t result)
 {
-	if (!own.all || ev->result < 0)
-		return;
-	switch (ev->nr) {
+	if (!own.all || result < 0)
+		return result;
+	switch (nr) {
 	case SYS_getpid:
 	case SYS_getppid:
 	case SYS_getpgrp:
 	case SYS_getpgid:
 	case SYS_getsid:
-	case SYS_wait4: ev->result = pid_known((int32_t)ev->result); break;
+	case SYS_wait4: return pid_known((int32_t)result);
+	case SYS_fcntl: {
+		struct f_owner_ex *owner = (struct f_owner_ex *)args[2];
+		if (args[1] == F_GETOWN_EX)
+			owner->pid = pid_known(owner->pid);
+		return args[1] == F_GETOWN ? pid_known((int32_t)result) : result;
+	}
 	case SYS_waitid: {
-		siginfo_t *info = (siginfo_t *)ev->args[2];
+		siginfo_t *info = (siginfo_t *)args[2];
 		if (info && info->si_pid)
 			info->si_pid = pid_known(info->si_pid);
-		break;
+		return result;
 	}
+	default: return result;
 	}
 }
 

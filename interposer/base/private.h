@@ -1,4 +1,4 @@
-/* Files and directories of a recording: their owner's alone, whatever the program's umask says. */
+/* Files and directories of a recording are only for their owner, whatever the program's umask is. */
 #ifndef RDB_PRIVATE_H
 #define RDB_PRIVATE_H
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of a file that has just been made: its descriptor or -errno, as FD is. */
+/* Makes a new file private. fd may be -errno. The descriptor or -errno; then it is closed. */
 static inline int private_mode(int fd)
 {
 	if (fd < 0 || !fchmod(fd, 0600))
@@ -17,15 +17,14 @@ static inline int private_mode(int fd)
 	return rc;
 }
 
-/* openat(2) of a file that is made.  A descriptor or -errno. */
+/* openat(2) with O_CREAT, made private. A descriptor or -errno. */
 static inline int private_open(int dirfd, const char *path, int flags)
 {
 	int fd = openat(dirfd, path, flags | O_CREAT | O_CLOEXEC, 0600);
 	return private_mode(fd < 0 ? -errno : fd);
 }
 
-/* What was written to `temp` as fd, with this outcome, gets its name if it is whole; else it is removed.
- * 0 or -errno. */
+/* Closes fd, the file `temp`. If rc is 0 and close succeeds, renames it to `path`; else removes it. 0 or -errno. */
 static inline int private_publish(int fd, int rc, const char *temp, const char *path)
 {
 	if (fd < 0)
@@ -39,13 +38,13 @@ static inline int private_publish(int fd, int rc, const char *temp, const char *
 	return rc;
 }
 
-/* 0 or -errno. */
+/* Fails if it exists. 0 or -errno. */
 static inline int private_mkdir_new(const char *path)
 {
 	return mkdir(path, 0700) || chmod(path, 0700) ? -errno : 0;
 }
 
-/* 0 or -errno; one that is there already is as good. */
+/* As private_mkdir_new(), but success if it exists already. */
 static inline int private_mkdir(const char *path)
 {
 	int rc = private_mkdir_new(path);

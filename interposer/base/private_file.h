@@ -1,10 +1,10 @@
-/* A file of a recording, by a descriptor of ours. */
+/* A file of a recording, opened as one of our descriptors. */
 #ifndef RDB_PRIVATE_FILE_H
 #define RDB_PRIVATE_FILE_H
 #include "base/descriptors.h"
 #include "base/private.h"
 
-/* openat(2) of a file that is made.  A descriptor or -errno. */
+/* openat(2) with O_CREAT, made private. A descriptor or -errno. */
 static inline int private_create(int dirfd, const char *path, int flags)
 {
 	return private_mode(descriptor_open(dirfd, path, flags | O_CREAT, 0600));

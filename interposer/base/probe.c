@@ -1,5 +1,4 @@
-/* rdb-exec --probe: what this machine can do, one JSON line. */
-#include <asm/prctl.h>
+/* rdb-exec --probe: prints what this machine can do as one JSON line. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>
@@ -7,25 +6,20 @@
 #include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "arch/probes.h"
 #include "base/cpu_features.h"
-#include "base/layout.h"
+#include "interface/layout.h"
+#include "base/pagemap_scan.h"
 #include "base/probe.h"
 #include "base/seccomp.h"
 
-/* linux/userfaultfd.h and linux/fs.h of 6.7; older headers lack them */
+/* linux/userfaultfd.h of 6.7; older headers lack them */
 enum { UFFD_WP_UNPOPULATED = 1 << 13, UFFD_WP_ASYNC = 1 << 15 };
-
-struct pm_scan_arg {
-	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
-	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-#define PAGEMAP_SCAN _IOWR('f', 16, struct pm_scan_arg)
 
 static bool perf_breakpoint(void)
 {
@@ -52,22 +46,7 @@ bool probe_dispatch(void)
 	return prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 0, 0, 0, 0) == 0;
 }
 
-bool probe_fsgsbase(void)
-{
-	return getauxval(AT_HWCAP2) & 2; /* HWCAP2_FSGSBASE */
-}
-
-static bool cpuid_faulting(void)
-{
-	return syscall(SYS_arch_prctl, ARCH_SET_CPUID, 1) == 0;
-}
-
-static bool tsc_faulting(void)
-{
-	return prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0 && prctl(PR_SET_TSC, PR_TSC_ENABLE) == 0;
-}
-
-/* Is there userfaultfd, with these features? */
+/* Does userfaultfd exist with these features? */
 static bool fault_descriptor(uint64_t features)
 {
 	struct uffdio_api api = {.api = UFFD_API, .features = features};
@@ -83,14 +62,14 @@ static bool pagemap_scan(void)
 {
 	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	uint64_t here = (uint64_t)&fd & ~(RDB_PAGE - 1);
-	struct pm_scan_arg arg = {.size = sizeof(arg), .start = here, .end = here + RDB_PAGE};
-	bool ok = fd >= 0 && ioctl(fd, PAGEMAP_SCAN, &arg) >= 0;
+	struct scan arg = {.size = sizeof(arg), .start = here, .end = here + RDB_PAGE};
+	bool ok = fd >= 0 && ioctl(fd, SCAN, &arg) >= 0;
 	if (fd >= 0)
 		close(fd);
 	return ok;
 }
 
-/* proc(5), /proc/pid/pagemap: bit 55 is set for a page just written to, where the kernel keeps it at all */
+/* proc(5), /proc/pid/pagemap: bit 55 is set for a page just written to, if the kernel supports soft-dirty bits */
 static bool soft_dirty(void)
 {
 	uint64_t entry = 0;
@@ -113,21 +92,19 @@ int probe_print(void)
 	} abilities[] = {
 		{"sud", probe_dispatch()},
 		{"seccomp", seccomp_possible()},
-		{"fsgsbase", probe_fsgsbase()},
 		{"perf_breakpoints", perf_breakpoint()},
-		{"cpuid_faulting", cpuid_faulting()},
-		{"tsc_faulting", tsc_faulting()},
 		{"userfaultfd", fault_descriptor(0)},
 		{"userfaultfd_wp_async", fault_descriptor(UFFD_WP_ASYNC | UFFD_WP_UNPOPULATED)},
 		{"pagemap_scan", pagemap_scan()},
 		{"soft_dirty", soft_dirty()},
 	};
-	struct cpu cpu;
-	cpu_describe(&cpu);
+	char cpu[CPU_TEXT];
+	cpu_describe(cpu);
 	printf("{");
 	for (unsigned i = 0; i < sizeof(abilities) / sizeof(*abilities); i++)
 		printf("\"%s\":%s,", abilities[i].name, abilities[i].there ? "true" : "false");
-	printf("\"cpu\":{\"vendor\":\"%s\",\"level\":%u,\"shown\":%u,\"xsave_bytes\":%u}}\n", cpu.vendor, cpu.level,
-	       cpu_shown_level(), cpu.xsave_bytes);
+	for (const struct arch_probe *p = arch_probes; p->name; p++)
+		printf("\"%s\":%s,", p->name, p->there() ? "true" : "false");
+	printf("\"cpu\":%s}\n", cpu);
 	return 0;
 }

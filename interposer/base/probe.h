@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 bool probe_dispatch(void); /* Syscall User Dispatch, Linux 5.11 */
-bool probe_fsgsbase(void); /* FSGSBASE instructions, Linux 5.9; else fsgsbase.h */
 int probe_print(void);
 
 #endif

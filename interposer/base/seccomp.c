@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "base/layout.h"
+#include "interface/layout.h"
 #include "base/seccomp.h"
 
 static struct {
@@ -43,7 +43,7 @@ static int install(void)
 		return 0;
 	if (errno != EACCES)
 		return -errno;
-	/* without CAP_SYS_ADMIN only for those who give up gaining privileges */
+	/* without CAP_SYS_ADMIN a process must first set no_new_privs */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog))
 		return -errno;
 	return 0;

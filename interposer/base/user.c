@@ -4,7 +4,7 @@ struct range {
 	uint64_t at, last;
 };
 
-/* Others may write there at the same time: nothing changes. */
+/* An atomic OR with 0: other threads may write to the same bytes meanwhile. */
 static void touch(void *arg)
 {
 	const struct range *r = arg;

@@ -1,12 +1,12 @@
-/* The program's memory as a system call's arguments name it: it may not be there.  Never a fault of ours. */
+/* Access to program memory named by arguments of a system call. An unmapped address is an error, not a fault. */
 #ifndef RDB_USER_H
 #define RDB_USER_H
 #include <errno.h>
 #include <stdint.h>
 #include "base/guarded_copy.h"
-#include "base/layout.h"
+#include "interface/layout.h"
 
-/* 0 or -EFAULT, as copy_from_user and copy_to_user of the kernel. */
+/* 0 or -EFAULT, like copy_from_user and copy_to_user of the kernel. */
 static inline int user_read(void *to, uint64_t from, size_t len)
 {
 	return RDB_IS_UPPER(from) && guarded_copy(to, (const void *)from, len) == len ? 0 : -EFAULT;
@@ -17,7 +17,7 @@ static inline int user_write(uint64_t to, const void *from, size_t len)
 	return RDB_IS_UPPER(to) && guarded_copy((void *)to, from, len) == len ? 0 : -EFAULT;
 }
 
-/* Is all of it there, to be written to?  len: not 0. */
+/* Is the whole range mapped and writable? len must not be 0. */
 bool user_writable(uint64_t at, size_t len);
 
 #endif

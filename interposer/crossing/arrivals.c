@@ -5,18 +5,17 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include "arch/thread_pointer.h"
 #include "crossing/schedule.h"
-#include "crossing/boundary.h"
-#include "task/signals.h"
-#include "task/thread.h"
+#include "base/thread.h"
 
 enum {
-	PATIENCE_NS = 200000, /* so long the program may go without an event before it is stopped for one */
+	PATIENCE_NS = 200000, /* time without an event after which the program is stopped */
 	AGAIN_NS = 1000000,
 	MANY = 4096,
 };
 
-enum { RUNNING = 0, STILL = 1, VISITED = 2 }; /* struct thread, still */
+enum { RUNNING = 0, STILL = 1, VISITED = 2 }; /* values of `still` in struct thread */
 
 bool arrivals_possible;
 volatile bool arrivals_waiting;
@@ -24,9 +23,9 @@ volatile bool arrivals_waiting;
 static struct {
 	bool started;
 	uint32_t bell;     /* futex: counts arrivals */
-	struct thread us;  /* what thread_self() is in our thread */
+	struct thread us;  /* thread_self() of our thread */
 	struct event took; /* what was written since the last event, by our thread */
-	unsigned many;     /* chunks that are made fewer */
+	unsigned many;     /* more chunks than this are compacted */
 } arrivals;
 
 static void ring(void)
@@ -59,7 +58,7 @@ void arrivals_at_event(struct event *ev)
 		carry_out();
 }
 
-/* ---- while nobody runs ---- */
+/* ---- while no upper thread runs ---- */
 
 void arrivals_still_begin(void)
 {
@@ -82,7 +81,7 @@ void arrivals_still_end(void)
 	}
 }
 
-/* Nobody in upper code comes back from its wait before this ends. */
+/* Carries out arrivals if no upper thread runs; none returns from its wait before this ends.  False: one runs. */
 static bool while_nobody_runs(void)
 {
 	if (!recording()) {
@@ -114,7 +113,7 @@ static void await_bell(uint32_t heard, long ns)
 
 static void *attend(void *arg)
 {
-	__builtin_ia32_wrgsbase64((uint64_t)&arrivals.us);
+	own_pointer_set((uint64_t)&arrivals.us);
 	for (;;) {
 		uint32_t heard = __atomic_load_n(&arrivals.bell, __ATOMIC_ACQUIRE);
 		if (!arrivals_waiting) {
@@ -149,7 +148,8 @@ void arrivals_begin(void)
 	int rc = pthread_create(&id, &attr, attend, NULL);
 	pthread_attr_destroy(&attr);
 	if (rc)
-		rdb_fatal("no thread for what the network brings: %s", strerror(rc));
+		rdb_fatal("cannot start the thread that handles incoming RDMA and one-sided operations: %s",
+			  strerror(rc));
 	arrivals.started = true;
 }
 

@@ -1,35 +1,32 @@
 #include <errno.h>
-#include <immintrin.h>
-#include <linux/audit.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "arch/gate_frame.h"
+#include "arch/registers.h"
 #include "crossing/arrivals.h"
 #include "crossing/boundary.h"
-#include "base/fsgsbase.h"
-#include "crossing/gate.h"
+#include "arch/thread_pointer.h"
+#include "interface/gate.h"
 #include "crossing/schedule.h"
 #include "crossing/source.h"
-#include "replay/replica.h"
 #include "base/guarded_copy.h"
+#include "base/monotonic.h"
 #include "crossing/hot_sites.h"
 #include "crossing/quick_calls.h"
 #include "image/image.h"
 #include "text/spin_sites.h"
-#include "text/tsc_sites.h"
+#include "text/counter_sites.h"
 #include "space/ends.h"
 #include "text/traps.h"
 #include "base/seccomp.h"
-#include "task/thread.h"
+#include "base/thread.h"
 
 enum { SIGNALS = 65 };
 
-const struct source *source;
-const struct schedule *schedule;
-
-/* What is left of the way below where nobody listens: programs of --record=off call MPI at nearly the price of a call. */
+/* boundary_hypercall() for --record=off: calling MPI costs hardly more than a plain call. */
 static int64_t unrecorded(struct thread *self, uint32_t fn, uint32_t nargs, const uint64_t *args,
 			  struct gate_frame *frame)
 {
@@ -46,35 +43,51 @@ static int64_t unrecorded(struct thread *self, uint32_t fn, uint32_t nargs, cons
 	return result;
 }
 
+/* A library's clock is read in a row: waits as long as the row is paced (clock_row.h). */
+static void read_in_a_row(uint32_t fn)
+{
+	clock_row_goes_on(fn);
+	while (clock_row_waits(fn, (int64_t)monotonic_ns(), CLOCK_ROW_MOST))
+		;
+}
+
 int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, struct gate_frame *frame)
 {
 	struct thread *self = thread_self();
-	self->upper.fs_base = frame->fs_base;
+	self->upper.tls = frame->tls;
 	if (nargs > RDB_MAX_ARGS)
-		rdb_fatal("hypercall %#x with %u arguments", fn, nargs);
-	if (passing() && !tsc_traps())
+		rdb_fatal("a stub library made call %#x with %u arguments, more than rdb-exec takes", fn, nargs);
+	if (passing() && !counter_traps())
 		return unrecorded(self, fn, nargs, args, frame);
 	if (quick_call(fn, nargs, args))
 		return 0;
 	/* in replay another thread may go on before this call is answered, in the same kernel thread */
-	const bool tsc_open = tsc_traps() && !replaying();
-	if (tsc_open)
+	const bool counter_open = counter_traps() && !replaying();
+	if (counter_open)
 		prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	struct gate_frame *outer = self->frame;
 	self->frame = frame;
 	self->came_back = NULL;
+	source_polls(gate_frame_asks_at(frame));
+	const bool tells_time = recording() && host_tells_time(fn);
+	if (tells_time)
+		read_in_a_row(fn);
 	struct event *ev = event_begin(LOG_HYPERCALL, fn, args, nargs);
 	if (lower.mode->call)
 		lower.mode->call(ev, frame);
 	else
 		ev->result = host_call(ev, frame);
+	if (tells_time && recording())
+		ev->result = source->time(fn, ev->result);
 	event_end(ev);
 	int64_t result = ev->result;
 	self->frame = outer;
 	event_answered(NULL);
 	quick_calls_again(fn);
 	source->deliver(NULL);
-	if (tsc_open)
+	if (self->polling.asks)
+		boundary_trap_on_return();
+	if (counter_open)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 	return result;
 }
@@ -95,24 +108,26 @@ void boundary_trap_on_return(void)
 /* Every handler runs with the lower thread pointer; the program's is put back at the end. */
 static inline uint64_t enter_lower(const ucontext_t *uc)
 {
-	uint64_t fs = _readfsbase_u64();
+	uint64_t fs = thread_pointer();
 	struct thread *self = thread_self();
-	_writefsbase_u64(self->gate.lower_fs);
-	if (RDB_IS_UPPER(UC_REG(uc, RIP)))
-		self->upper.fs_base = fs;
+	thread_pointer_set(self->gate.lower_tls);
+	if (RDB_IS_UPPER(UC_PC(uc)))
+		self->upper.tls = fs;
 	return fs;
 }
 
-static inline void leave_lower(const ucontext_t *uc, uint64_t fs)
+static inline void leave_lower(ucontext_t *uc, uint64_t fs)
 {
-	if (lower.mode->leaves && RDB_IS_UPPER(UC_REG(uc, RIP)))
+	if (lower.mode->leaves && RDB_IS_UPPER(UC_PC(uc)))
 		lower.mode->leaves();
-	_writefsbase_u64(RDB_IS_UPPER(UC_REG(uc, RIP)) ? thread_self()->upper.fs_base : fs);
+	if (RDB_IS_UPPER(UC_PC(uc)) && !replaying()) /* it may have changed since this handler began */
+		memcpy(&uc->uc_sigmask, &thread_self()->kernel_mask, sizeof(thread_self()->kernel_mask));
+	thread_pointer_set(RDB_IS_UPPER(UC_PC(uc)) ? thread_self()->upper.tls : fs);
 }
 
 static void boundary_entry(ucontext_t *uc);
 
-/* By kill(2) or its kin (sigaction(2), si_code): it means what SIGTERM would. */
+/* True: the signal was sent by kill(2) or similar (sigaction(2), si_code), so it is no fault of the program. */
 static bool sent(int sig, siginfo_t *info, void *ctx)
 {
 	if (info->si_code > 0 || replaying())
@@ -127,13 +142,10 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 	if (sent(sig, info, ctx))
 		return;
 	uint64_t fs = enter_lower(uc);
-	if (!RDB_IS_UPPER(UC_REG(uc, RIP)))
-		rdb_fatal("SIGSYS in the lower half: system call %d is forbidden here", info->si_syscall);
-	if (info->si_arch != AUDIT_ARCH_X86_64)
-		rdb_fatal("a 32-bit system call (int $0x80), number %d: only 64-bit ones can be recorded",
-			  info->si_syscall);
-	UC_REG(uc, R11) &= ~EFLAGS_TF;
-	if (UC_REG(uc, RAX) == GATE_START_CALL && (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE) {
+	if (!RDB_IS_UPPER(UC_PC(uc)))
+		rdb_fatal("SIGSYS in rdb or the MPI library: system call %d is forbidden here", info->si_syscall);
+	uc_at_syscall(uc, info);
+	if (UC_CALL(uc) == GATE_START_CALL && (UC_PC(uc) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE) {
 		if (thread_self()->state != THREAD_RUNS)
 			source->started(uc);
 		else
@@ -144,12 +156,14 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 		ucontext_t *before = self->uc;
 		self->frame = NULL;
 		self->uc = uc;
-		self->asks_at = UC_REG(uc, RIP) - 2;
+		self->asks_at = UC_PC(uc) - SYSCALL_BYTES;
+		source_polls(self->asks_at);
 		source->syscall(uc);
 		self->frame = outer;
 		self->uc = before;
 	}
 	source->deliver(uc);
+	source_polled(thread_self(), uc);
 	if (thread_self()->look_missed && recording())
 		source->look(uc, true);
 	source->resume();
@@ -164,19 +178,19 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 	if (sent(sig, info, ctx))
 		return;
 	uint64_t fs = enter_lower(uc);
-	uint64_t pc = UC_REG(uc, RIP);
+	uint64_t pc = UC_PC(uc);
 	struct thread *self = thread_self();
 	if (!serving()) {
-		tsc_stub_leave(uc);
+		counter_stub_leave(uc);
 		spin_sites_leave(uc);
 	}
-	if (!RDB_IS_UPPER(pc) && self->trap_in_flight && !replica_in_gate(pc)) {
+	if (!RDB_IS_UPPER(pc) && self->trap_in_flight && !boundary_in_gate(pc)) {
 		/* on the last instructions of the way out: go on stepping */
 	} else {
 		bool expected = RDB_IS_UPPER(pc) && self->trap_in_flight;
 		if (expected) {
 			self->trap_in_flight = false;
-			UC_REG(uc, EFL) &= ~EFLAGS_TF;
+			uc_step(uc, false);
 		}
 		if (!(lower.mode->trap && lower.mode->trap(info, uc)) && !expected)
 			source->fault(sig, info, uc);
@@ -188,6 +202,8 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 			self->deliver = false;
 			source->deliver(uc);
 		}
+		if (expected)
+			source_polled(self, uc);
 		/* last: a look moves uc on */
 		if (expected && self->look_missed && recording())
 			source->look(uc, true);
@@ -195,40 +211,40 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 	leave_lower(uc, fs);
 }
 
-static void log_end_of_file(const uint64_t range[2])
-{
-	event_beside(LOG_ENDS, range, 2);
-}
-
 static void on_fault(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
-	if (sent(sig, info, ctx) || (sig == SIGILL && fsgsbase_fault(uc)) || guarded_copy_faulted(uc))
+	if (sent(sig, info, ctx) || (sig == SIGILL && thread_pointer_fault(uc)) || guarded_copy_faulted(uc))
 		return;
 	uint64_t fs = enter_lower(uc);
 	struct thread *self = thread_self();
 	struct gate_frame *outer = self->frame;
 	ucontext_t *before = self->uc;
-	if (RDB_IS_UPPER(UC_REG(uc, RIP)) && spin_sites_count) {
+	const bool upper = RDB_IS_UPPER(
+		UC_PC(uc)); /* else it may be within an event: the counter may trap there, too */
+	if (upper && spin_sites_count) {
 		if (spin_sites_fault(uc)) {
 			leave_lower(uc, fs);
 			return;
 		}
 		spin_sites_leave(uc);
 	}
-	if (RDB_IS_UPPER(UC_REG(uc, RIP))) {
-		tsc_stub_leave(uc);
+	if (upper) {
+		counter_stub_leave(uc);
 		self->frame = NULL;
 		self->uc = uc;
-		self->asks_at = UC_REG(uc, RIP);
+		self->asks_at = UC_PC(uc);
+		source_polls(self->asks_at);
 	}
 	const bool agents = lower.mode->fault && lower.mode->fault(info, uc);
-	if (!agents && RDB_IS_UPPER(UC_REG(uc, RIP)))
-		ends_fault(&sig, info, uc, log_end_of_file);
+	if (!agents && upper)
+		ends_fault(&sig, info, uc, event_end_of_file);
 	if (!agents)
 		source->fault(sig, info, uc);
 	self->frame = outer;
 	self->uc = before;
+	if (upper)
+		source_polled(self, uc);
 	leave_lower(uc, fs);
 }
 
@@ -264,15 +280,15 @@ void boundary_started(ucontext_t *uc)
 
 void boundary_started_early(ucontext_t *uc)
 {
-	UC_REG(uc, RIP) -= 2; /* the call is event 1 */
+	UC_PC(uc) -= SYSCALL_BYTES; /* the call is event 1 */
 	boundary_started(uc);
-	UC_REG(uc, RIP) += 2;
+	UC_PC(uc) += SYSCALL_BYTES;
 }
 
 static void boundary_entry(ucontext_t *uc)
 {
-	UC_REG(uc, RIP) = lower.upper.entry;
-	UC_REG(uc, RAX) = UC_REG(uc, RCX) = UC_REG(uc, R11) = 0;
+	UC_PC(uc) = lower.upper.entry;
+	uc_forget_syscall(uc);
 	if (!lower.started)
 		boundary_started(uc);
 }
@@ -288,9 +304,9 @@ void boundary_begin(ucontext_t *uc)
 {
 	traps_set(true);
 	event_mark(LOG_START);
-	tsc_sites_lift();
+	counter_sites_lift();
 	int rc = recording() ? image_write_first(uc) : 0;
-	tsc_sites_put();
+	counter_sites_put();
 	if (rc) {
 		boundary_end(LOG_END_DISK, -rc, "the first image could not be written");
 		rdb_warn("%s: %s: the program goes on unrecorded", lower.opt.dir, strerror(-rc));
@@ -329,7 +345,7 @@ static int map_gate(void)
 	gate->call = gate_entry;
 	gate->upcall_return = gate_upcall_return;
 	gate->syscall = hot_sites_entry();
-	gate->tsc = source->tsc;
+	gate->counter = source->counter;
 	gate->spin = source->spin;
 	memcpy((void *)RDB_GATE_CODE, gate_code_start, (size_t)(gate_code_end - gate_code_start));
 	if (mprotect(p, RDB_PAGE, PROT_READ) || mprotect((char *)p + RDB_PAGE, RDB_PAGE, PROT_READ | PROT_EXEC))
@@ -386,28 +402,23 @@ void boundary_resume(void (*fill)(ucontext_t *uc))
 	__builtin_unreachable();
 }
 
-bool replica_in_gate(uint64_t pc)
+bool boundary_in_gate(uint64_t pc)
 {
 	return pc == (uint64_t)gate_entry || pc == (uint64_t)gate_upcall_return || pc == (uint64_t)hot_gate;
 }
 
-bool replica_leaving(ucontext_t *uc)
+bool boundary_leaving(ucontext_t *uc)
 {
-	uint64_t pc = UC_REG(uc, RIP);
-	bool out = pc >= (uint64_t)gate_entry && pc < (uint64_t)gate_upcall && RDB_IS_UPPER(UC_REG(uc, RSP));
+	uint64_t pc = UC_PC(uc);
+	bool out = pc >= (uint64_t)gate_entry && pc < (uint64_t)gate_upcall && RDB_IS_UPPER(UC_SP(uc));
 	if (!out && !(pc >= (uint64_t)gate_upcall && pc < (uint64_t)gate_upcall_return))
 		return false;
 	thread_self()->trap_in_flight = true;
-	UC_REG(uc, EFL) |= EFLAGS_TF;
+	uc_step(uc, true);
 	return true;
 }
 
-void replica_trap_on_return(void)
-{
-	boundary_trap_on_return();
-}
-
-void replica_forked(void)
+void boundary_replica_forked(void)
 {
 	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	if (boundary_dispatch_on())

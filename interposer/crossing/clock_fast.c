@@ -6,13 +6,13 @@
  * itself: signals for the whole process, checkpoints, hashes.
  */
 #include <time.h>
-#include "crossing/gate.h"
+#include "interface/gate.h"
 #include "crossing/clock_fast.h"
-#include "text/tsc_sites.h"
-#include "text/traps.h"
-#include "log/log_fast.h"
+#include "crossing/clock_row.h"
+#include "text/counter_sites.h"
+#include "crossing/log_fast.h"
 
-enum { FAST_RUN = 63, RECORD = sizeof(struct log_record) + 8, ROW = 256, PACE_NS = 2000 };
+enum { FAST_RUN = 63, RECORD = sizeof(struct log_record) + 8, PACE_NS = 2000 };
 
 struct clock_fast clock_fast_;
 
@@ -24,42 +24,42 @@ static inline uint64_t stamped(uint64_t at_ns)
 	return stamp_last = at_ns;
 }
 
-static struct {
-	uint64_t event, length, ns;
-} row;
-
-/* Nothing but reading clocks, many times in a row, where the program reads the counter as well: it measures the one by
- * the other, and waits.  It does so as well with fewer looks, and at full speed the log would grow by a gigabyte a second. */
-static bool measures(void)
+/* A program that also reads the counter waits and measures one clock by the other; fewer readings serve it as well.
+ * True: read again. */
+static bool measures(int64_t ns)
 {
-	/* the general way made one event, before it granted another run */
-	const unsigned since = clock_fast_.left == FAST_RUN ? 2 : 1;
-	row.length = lower.event - row.event <= since ? row.length + 1 : 0;
-	row.event = lower.event;
-	return row.length > ROW && tsc_sites_any();
+	static int64_t last;
+	if (clock_row.clocks > CLOCK_ROW && counter_sites_any() && (uint64_t)(ns - last) < PACE_NS)
+		return true;
+	last = ns;
+	return false;
 }
 
 static int read_clock(uint64_t clock, struct timespec *ts)
 {
-	const bool paced = measures();
 	int rc;
-	uint64_t ns;
+	int64_t ns;
+	clock_row_goes_on(clock);
 	do {
 		rc = clock_fast_.read((clockid_t)clock, ts);
-		ns = (uint64_t)ts->tv_sec * 1000000000 + (uint64_t)ts->tv_nsec;
-	} while (paced && !rc && ns - row.ns < PACE_NS);
-	row.ns = ns;
+		ns = ts->tv_sec * 1000000000 + ts->tv_nsec;
+	} while (!rc && (measures(ns) || clock_row_waits(clock, ns, CLOCK_ROW_MOST)));
 	return rc;
 }
 
-/* Without a recording: what comes while the clock is read finds the thread below, and reminds it. */
+/* Without a recording.  A signal that comes meanwhile finds the thread in the lower half, and reminds it. */
 static int64_t unrecorded(const struct thread *self, uint64_t clock)
 {
 	struct timespec ts;
 	if (clock > CLOCK_MONOTONIC || self->pending || self->yield || lower.checkpoint_waits || halt_wanted ||
-	    tsc_traps() || clock_fast_.read((clockid_t)clock, &ts))
+	    counter_traps() || clock_fast_.read((clockid_t)clock, &ts))
 		return CLOCK_NOT_FAST;
 	return ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int64_t general(void)
+{
+	return recording() && (threads_alive() > 1 || clock_row_may_delay()) ? CLOCK_ON_CONTEXT : CLOCK_NOT_FAST;
 }
 
 int64_t clock_fast(uint64_t clock)
@@ -69,7 +69,7 @@ int64_t clock_fast(uint64_t clock)
 	if (clock_fast_.unrecorded)
 		return unrecorded(self, clock);
 	if (!clock_fast_.left || clock > CLOCK_MONOTONIC || !log_fast_room(RECORD) || !fast_begin(self))
-		return CLOCK_NOT_FAST;
+		return general();
 	if (read_clock(clock, &ts))
 		return CLOCK_NOT_FAST;
 	int64_t ns = ts.tv_sec * 1000000000 + ts.tv_nsec;

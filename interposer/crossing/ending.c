@@ -8,26 +8,26 @@
 #include "space/shared_memory.h"
 #include "crossing/source.h"
 #include "crossing/schedule.h"
-#include "task/thread.h"
+#include "base/thread.h"
 
 struct thread *volatile log_user;
 
 static struct thread *ender;
 static enum log_end ended_how;
 
-/* Nobody begins to write after this, and who was writing has done so.  membarrier(2) is what log_begin() leaves out; without it
- * (a filter may forbid it) the other processors have at least the time that the call takes. */
+/* After this no other thread writes to the log or begins to.  membarrier(2) is the barrier that log_begin() leaves
+ * out.  If a filter forbids it, the other processors have at least the time that the call takes. */
 static void await_user(void)
 {
 	if (schedule->held())
-		return; /* so nobody else writes */
+		return; /* so no other thread writes */
 	raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
 	raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
 	while (log_user && log_user != thread_self())
 		sched_yield();
 }
 
-/* False: another thread is at it, or has done it. */
+/* False: another thread ends the recording, or has done so. */
 static bool claim(enum log_end how)
 {
 	struct thread *nobody = NULL;
@@ -64,7 +64,7 @@ static void end(enum log_end how, int64_t value, const char *text, bool killed)
 {
 	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
 		source->leaves();
-	/* of what is not recorded the log says what the program is, and how it ended */
+	/* without a recording the log says what the program is, and how it ended */
 	const bool logged = recording() || (coordinating() && how != LOG_END_EXEC);
 	if (!logged || claim(how)) {
 		lower.killed |= logged && killed;
@@ -73,7 +73,7 @@ static void end(enum log_end how, int64_t value, const char *text, bool killed)
 		if (logged)
 			log_end(how, value, text);
 	} else if (how != LOG_END_SIGNAL || ended_how != LOG_END_EXEC) {
-		/* the program that comes next would not hear of a signal for this one */
+		/* no wait for an execve(2) of another thread: the next program would not get this signal */
 		if (log_user == thread_self())
 			log_done();
 		ending_await();

@@ -1,4 +1,5 @@
-/* Who writes to the log, and how writing ends: a signal may kill the program in one thread while another one appends. */
+/* Who writes to the log, and how writing ends: a signal may kill the program in one thread while another one
+ * appends. */
 #ifndef RDB_ENDING_H
 #define RDB_ENDING_H
 #include "base/lower.h"
@@ -7,11 +8,11 @@ struct thread;
 extern struct thread *volatile log_user;
 
 /* Around everything that writes to the log.  False: the recording has ended.
- * That log_user is seen before `ended` is asked for takes no barrier here: who ends the recording makes one for all. */
+ * No barrier here orders log_user before `ended`: the thread that ends the recording makes one for all. */
 static inline bool log_begin(struct thread *self)
 {
 	log_user = self;
-	__asm__ volatile("" ::: "memory");
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (__builtin_expect(!lower.ended, 1))
 		return true;
 	log_user = NULL;
@@ -20,12 +21,12 @@ static inline bool log_begin(struct thread *self)
 
 static inline void log_done(void)
 {
-	__asm__ volatile("" ::: "memory");
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	log_user = NULL;
 }
 
-/* The caller, who has a record for a recording that has ended, waits for the end of the process; it comes back if the
- * program goes on unrecorded, or if it was the caller that ended it. */
+/* The caller has a record for a recording that has ended: waits for the end of the process.  Returns if the program
+ * goes on unrecorded, or if the caller ended the recording. */
 void ending_await(void);
 /* A signal handler: the calling thread is in the middle of writing to the log or of ending it. */
 bool ending_busy(void);
@@ -34,9 +35,9 @@ bool ending_busy(void);
 void boundary_final_hash(void);
 /* Ends the recording; later calls do nothing. */
 void boundary_end(enum log_end how, int64_t value, const char *text);
-/* As rdb_fatal() ends it. */
+/* The same for rdb_fatal(). */
 void boundary_end_unsupported(int exit_code, const char *text);
-/* The same: a signal from outside kills the program, which is no thread's doing. */
+/* The same when a signal from outside kills the program. */
 void boundary_killed(int sig);
 /* In a child after fork: another thread may just have ended its parent's recording. */
 void ending_forked(void);

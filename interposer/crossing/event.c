@@ -7,7 +7,9 @@
 #include "crossing/arrivals.h"
 #include "crossing/boundary.h"
 #include "crossing/ending.h"
+#include "crossing/order.h"
 #include "crossing/piling.h"
+#include "crossing/trace_event.h"
 #include "space/sent.h"
 #include "base/monotonic.h"
 #include "space/device_memory.h"
@@ -16,7 +18,7 @@
 #include "log/log_writer.h"
 #include "space/page_hashes.h"
 #include "crossing/schedule.h"
-#include "task/thread.h"
+#include "base/thread.h"
 #include "space/shared_memory.h"
 
 enum { HASH_EVENTS = 1000 };
@@ -32,8 +34,8 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	if (self->depth == EVENTS_NESTED)
 		rdb_fatal("callbacks nested more than %d deep", EVENTS_NESTED);
 	self->state = THREAD_ASKS;
-	/* a signal belongs to the event or the place before it: nobody comes in between; and a thread that is
-	 * stopped or goes on asks for nothing that it could ask for again, if an image is taken meanwhile */
+	/* No thread may run between a signal and the event or place before it.  PREEMPT and RESUME do not yield: they
+	 * are no question that could be asked again after an image. */
 	if (self->yield && kind != LOG_SIGNAL && kind != LOG_PREEMPT && kind != LOG_RESUME)
 		schedule->yield();
 	self->asked += kind == LOG_SYSCALL || kind == LOG_HYPERCALL;
@@ -53,6 +55,7 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	ev->done = self->done;
 	self->done = 0;
 	ev->asked_ns = shared_regions ? shared_clock_ns() : 0;
+	ev->looks_ns = 0;
 	ev->nchunks = 0;
 	ev->notes_used = 0;
 	ev->more_used = 0;
@@ -102,7 +105,7 @@ void event_sent(struct event *ev, const void *upper, size_t len)
 	}
 }
 
-/* False: not all of them are there, or others may write to what is between them. */
+/* False: some of them are not mapped, or others may write between them. */
 static bool sent_together(struct event *ev, uint64_t at, size_t len, int64_t stride, uint64_t count)
 {
 	const uint64_t last = at + (uint64_t)stride * (count - 1), from = last < at ? last : at;
@@ -130,7 +133,7 @@ void event_sent_blocks(struct event *ev, const void *upper, int64_t count, int64
 	}
 	if (lower.opt.check == CHECK_SAMPLE && bytes > SENT_WHOLE && all > SENT_BLOCKS)
 		apart = all / SENT_BLOCKS < SENT_APART ? all / SENT_BLOCKS : SENT_APART;
-	uint64_t next = lower.event % apart; /* the next one that is checked, counted from the blocks at hand */
+	uint64_t next = lower.event % apart; /* the next block to check, counted from the blocks at hand */
 	for (int64_t i = 0; i < count; i++)
 		for (unsigned k = 0; k < n; k++) {
 			const struct rdb_blocks *b = &blocks[k];
@@ -156,6 +159,7 @@ static void append(const struct event *ev, uint64_t number)
 	if (!rc) {
 		lower.event = number;
 		log_done();
+		trace_event("logs", ev, number);
 		return;
 	}
 	if (rc == -EDQUOT && lower.opt.log_budget.unit) {
@@ -204,6 +208,11 @@ void event_beside(enum log_kind kind, const uint64_t *args, unsigned n)
 	append(&ev, lower.event);
 }
 
+void event_end_of_file(const uint64_t range[2])
+{
+	event_beside(LOG_ENDS, range, 2);
+}
+
 void event_mark(enum log_kind kind)
 {
 	struct event ev;
@@ -238,9 +247,13 @@ void event_end(struct event *ev)
 			shared_sync(ev);
 		if (ends_known)
 			ends_sync(ev);
+		if (lower.opt.order)
+			order_checks(ev);
 		if (ev->nsent && !ev->sent_logged)
 			event_chunk_from(ev, 0, RDB_NOTE_SENT, ev->sent, ev->nsent * sizeof(*ev->sent));
 		event_logged(ev);
+	} else {
+		trace_event("answers", ev, lower.event);
 	}
 	struct thread *self = thread_self();
 	self->depth--;
@@ -286,6 +299,8 @@ void event_hash(enum log_hash_when when)
 	} else {
 		ev.result = (int64_t)arena_hash();
 	}
+	if (ends_known)
+		ends_say(event_end_of_file);
 	if (ev.result) /* 0: it could not be taken, and there is nothing to compare */
 		append(&ev, lower.event);
 	if (before)

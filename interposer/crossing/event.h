@@ -6,22 +6,24 @@
 /* The events under way are a stack (an upcall nests); event_begin() gives a fresh one. */
 struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs);
 struct event *event_current(void);
-/* These bytes of upper memory leave the program with the event (sent.h): before anything is written to upper memory.
- * Those that others may change meanwhile are left out, and what is not there. */
+/* These bytes of upper memory leave the program with the event (sent.h).  Call it before the event writes to upper
+ * memory.  Leaves out bytes that others may change meanwhile, or that are not mapped. */
 void event_sent(struct event *ev, const void *upper, size_t len);
 /* The same of `count` elements, `extent` apart, each of which has these blocks. */
 void event_sent_blocks(struct event *ev, const void *upper, int64_t count, int64_t extent,
 		       const struct rdb_blocks *blocks, unsigned n);
-/* Other records come before that of the present event, which the program has asked for already. */
+/* The program has asked for the present event, but other records will come before its own: logs what it hands out. */
 void event_waits(void);
 /* Record: numbers and logs it.  In every mode: takes it off the stack. */
 void event_end(struct event *ev);
-/* Record: numbers and logs one that was not begun here, and has no chunks. */
+/* Record: numbers and logs an event that event_begin() did not make. */
 void event_logged(const struct event *ev);
-/* Logs a record that is a kind and the present event's number. */
+/* Logs a record with nothing but a kind and the present event's number. */
 void event_mark(enum log_kind kind);
-/* The same of one with arguments. */
+/* The same with arguments. */
 void event_beside(enum log_kind kind, const uint64_t *args, unsigned n);
+/* Logs LOG_ENDS. */
+void event_end_of_file(const uint64_t range[2]);
 /* Logs that checkpoint `number` is of the present event, and how long the program stood still for it. */
 void event_checkpoint(uint32_t number, uint64_t stop_ns);
 /* Logs the hash of the upper half. */

@@ -1,27 +1,7 @@
 /* Entering and leaving the upper half (gate.S). */
 #ifndef RDB_GATE_ASM_H
 #define RDB_GATE_ASM_H
-#include <stdint.h>
-#include "base/layout.h"
-
-/* What the upper half had when it called the gate; lies on the lower stack. */
-struct gate_frame {
-	uint64_t fs_base;
-	uint64_t r15, r14, r13, r12, rbp, rbx;
-	uint64_t rsp; /* points at the return address */
-	uint64_t fn, nargs, args;
-};
-
-/* One for each thread, at the address in its GS base; shared with gate.S by these offsets. */
-struct gate_state {
-	uint64_t lower_sp;  /*  0: where the next hypercall puts its frame */
-	uint64_t lower_fs;  /*  8: the lower half's thread pointer */
-	uint64_t trap;      /* 16: nonzero: SIGTRAP at the first upper instruction after leaving */
-	uint64_t avx512;    /* 24: nonzero: there is AVX-512 state to clear on return */
-	uint64_t upcall_sp; /* 32: lower stack of the innermost upcall */
-	uint64_t go_on;     /* 40: hot_gate.S: where it leaves to */
-	uint64_t vectors;   /* 48: nonzero: vector state may be left as it is, nothing is recorded */
-};
+#include "base/thread.h"
 
 /* The function behind GATE->call. */
 int64_t gate_entry(uint32_t fn, uint32_t nargs, const uint64_t *args);
@@ -37,8 +17,13 @@ uint64_t gate_upcall(const struct gate_frame *frame, uint64_t fn, const uint64_t
 
 /* C side of gate_entry, on the lower stack with the lower thread pointer. */
 int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, struct gate_frame *frame);
+/* uc stands behind a system call that has not been made: removes from its registers what the processor put there and
+ * the program does not have (a trap flag for a step).  Ends the recording if the call is a 32-bit one. */
+void uc_at_syscall(ucontext_t *uc, const siginfo_t *info);
+/* The start call is no system call of the program: makes uc as if it had not been. */
+void uc_forget_syscall(ucontext_t *uc);
 
-/* Leaves the present stack, whose pointer goes to *save_sp, for one that was left in the same way. */
+/* Saves the stack pointer in *save_sp, and goes on on a stack that was left in the same way. */
 void coroutine_switch(uint64_t *save_sp, uint64_t load_sp);
 
 /* First bytes of the code page (RDB_GATE_CODE), copied there. */

@@ -18,11 +18,12 @@
 #include "crossing/order.h"
 #include "crossing/scratch.h"
 #include "crossing/source.h"
+#include "crossing/trace_event.h"
 #include "log/log_writer.h"
 #include "log/stamp.h"
 #include "space/device_memory.h"
 #include "space/side_files.h"
-#include "task/thread.h"
+#include "base/thread.h"
 
 enum { NAMESPACES = 3 };
 
@@ -31,7 +32,7 @@ static struct {
 	pthread_mutex_t lock; /* held in plug-ins; without a recording it is all that keeps threads apart */
 } host = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- one at a time: who has the lock has the baton, too ---- */
+/* ---- one at a time: the holder of the lock has the baton, too ---- */
 
 /* While there is one thread that could come here the lock is left alone: its atomic instructions would be most of
  * what a short message pays.  Another thread comes into being in upper code (a callback, where the plug-in is left)
@@ -124,7 +125,7 @@ static void ending(int exit_code)
 uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args)
 {
 	uint64_t result;
-	thread_self()->state = THREAD_RUNS; /* the function; before the agent stops there */
+	thread_self()->state = THREAD_RUNS; /* the upper function runs; set before the agent may stop there */
 	event_answered(NULL);
 	thread_self()->came_back = NULL;
 	result = gate_upcall(frame, fn, args);
@@ -139,10 +140,10 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 {
 	uint64_t logged[7] = {(uint64_t)upper_fn}, six[6] = {0};
 	if (nargs > 6)
-		rdb_fatal("an upcall with %u arguments", nargs);
+		rdb_fatal("a library calls back with %u arguments, more than rdb-exec passes on", nargs);
 	memcpy(logged + 1, args, 8ul * nargs);
 	memcpy(six, args, 8ul * nargs);
-	/* before the event: it may hand on the baton, and who has that may want the lock */
+	/* before the event, which may hand on the baton to a thread that wants the lock */
 	leave(thread_self());
 	event_waits();
 	struct event *ev = event_begin(LOG_UPCALL, 0, logged, nargs + 1);
@@ -156,7 +157,7 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 	return result;
 }
 
-/* Who waits lets others come in, every time it asks. */
+/* A plug-in that waits lets other threads in every time it asks. */
 static bool at_rest(bool (*complete)(void *), void *arg)
 {
 	struct thread *self = thread_self();
@@ -197,7 +198,7 @@ static const char *const *spawn_options(unsigned *count)
 	return handed_on.words;
 }
 
-static struct rdb_host offered = {
+static const struct rdb_host offered = {
 	.version = RDB_HOST_VERSION,
 	.spawn_options = spawn_options,
 	.out = out,
@@ -225,7 +226,8 @@ static struct rdb_host offered = {
 	.recording = recording,
 };
 
-/* Faults are ours to look at first: some are instructions that ask the machine.  UCX takes them when it is loaded. */
+/* Our handlers must see faults first: some are instructions that ask the machine.  UCX takes the signals when it is
+ * loaded, and sets a small signal stack of its own, below which there is something else.  Both are set back. */
 static void *load_library(const char *path)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
@@ -235,11 +237,16 @@ static void *load_library(const char *path)
 	void *so = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
 		sigaction(faults[i], &ours[i], NULL);
+	stack_t stack;
+	if (sigaltstack(NULL, &stack) == 0 && !(stack.ss_flags & SS_ONSTACK) && boundary_signal_stack(thread_self()))
+		rdb_fatal("%s: the signal stack (sigaltstack) cannot be set again", path);
 	return so;
 }
 
+/* A plug-in is told of the mode in which it is loaded: one that a branch loads when it runs live restarts nothing. */
 static const struct rdb_plugin *load(unsigned ns)
 {
+	static struct rdb_host given[NAMESPACES];
 	const char *path = ns == RDB_NS_MPI ? lower.opt.mpi_lower : ns == RDB_NS_VERBS ? lower.opt.verbs_lower : NULL;
 	if (!path)
 		rdb_fatal("the program calls library %u, for which this rdb has no plug-in", ns);
@@ -249,21 +256,23 @@ static const struct rdb_plugin *load(unsigned ns)
 	const struct rdb_plugin *p = dlsym(so, "rdb_plugin");
 	if (!p || p->version != RDB_HOST_VERSION)
 		rdb_fatal("%s: %s", path, p ? "made for another version of rdb-exec" : "not a plug-in of rdb");
-	offered.rank = lower.opt.rank;
-	offered.world_first = lower.opt.world_first;
-	offered.appnum = lower.opt.appnum;
-	offered.worlds = lower.opt.worlds;
-	offered.order = lower.opt.order;
-	offered.hca = lower.opt.hca;
-	offered.hca_key = lower.opt.hca_key;
-	offered.dir = lower.opt.dir;
-	offered.event = &lower.event;
-	offered.from = lower.opt.restart;
-	offered.checkpoint = lower.opt.checkpoint;
-	offered.in_place = lower.opt.in_place;
+	struct rdb_host *own = &given[ns];
+	*own = offered;
+	own->rank = lower.opt.rank;
+	own->world_first = lower.opt.world_first;
+	own->appnum = lower.opt.appnum;
+	own->worlds = lower.opt.worlds;
+	own->order = lower.opt.order;
+	own->hca = lower.opt.hca;
+	own->hca_key = lower.opt.hca_key;
+	own->dir = lower.opt.dir;
+	own->event = &lower.event;
+	own->from = lower.opt.restart;
+	own->checkpoint = lower.opt.checkpoint;
+	own->in_place = lower.opt.in_place;
 	if (lower.mode->offer)
-		lower.mode->offer(&offered);
-	int rc = p->init(&offered);
+		lower.mode->offer(own);
+	int rc = p->init(own);
 	if (rc)
 		rdb_fatal("%s: %s", p->name, strerror(-rc));
 	return p;
@@ -274,7 +283,7 @@ static bool brings(const struct rdb_plugin *p)
 	return p->progress && (!p->brings || p->brings());
 }
 
-/* From now on there is a thread of ours that calls progress(). */
+/* From now on a thread of ours calls progress(). */
 static void progress_begins(struct thread *self)
 {
 	leave(self);
@@ -288,7 +297,7 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 	if (ns == RDB_NS_CORE)
 		return source->core(ev->nr, ev->args);
 	if (ns >= NAMESPACES)
-		rdb_fatal("hypercall %#x: no such library", ev->nr);
+		rdb_fatal("a stub library made call %#x, which belongs to no library that rdb knows", ev->nr);
 	struct thread *self = thread_self();
 	enter(self);
 	if (!host.plugins[ns])
@@ -297,6 +306,7 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 		progress_begins(self);
 	if (recording())
 		ev->begun = stamp_begin();
+	trace_event("calls", ev, lower.event);
 	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
 	if (!arrivals_possible && brings(host.plugins[ns])) /* from this call on */
 		progress_begins(self);
@@ -305,11 +315,21 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 	return result;
 }
 
+static const struct rdb_plugin *loaded_of(uint32_t fn)
+{
+	return fn >> 16 < NAMESPACES ? host.plugins[fn >> 16] : NULL;
+}
+
 bool host_may_be_quick(uint32_t fn)
 {
-	const unsigned ns = fn >> 16;
-	return ns < NAMESPACES && host.plugins[ns] && host.plugins[ns]->quick &&
-	       host.plugins[ns]->quick_index == (fn & 0xffff) && !arrivals_possible;
+	const struct rdb_plugin *p = loaded_of(fn);
+	return p && p->quick && p->quick_index == (fn & 0xffff) && !arrivals_possible;
+}
+
+bool host_tells_time(uint32_t fn)
+{
+	const struct rdb_plugin *p = loaded_of(fn);
+	return p && p->clock_index && p->clock_index == (fn & 0xffff);
 }
 
 bool host_quick(uint32_t fn, const uint64_t *args)
@@ -322,7 +342,7 @@ const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, con
 	unsigned ns = fn >> 16;
 	const char *why;
 	if (ns >= NAMESPACES)
-		return "it calls an unknown library";
+		return "it calls a library that rdb does not know";
 	if ((step == RDB_RESTART_CUT || step == RDB_RESTART_LIVE) && !host.plugins[ns])
 		return NULL;
 	struct thread *self = thread_self();
@@ -341,7 +361,7 @@ const char *host_expand(enum rdb_expand step, uint32_t fn, uint32_t nargs, const
 	unsigned ns = fn >> 16;
 	const char *why = NULL;
 	if (ns >= NAMESPACES)
-		return "it calls an unknown library";
+		return "it calls a library that rdb does not know";
 	struct thread *self = thread_self();
 	enter(self);
 	if (!host.plugins[ns] && ns == RDB_NS_MPI && step != RDB_EXPAND_END)
@@ -354,52 +374,52 @@ const char *host_expand(enum rdb_expand step, uint32_t fn, uint32_t nargs, const
 
 /* ---- checkpoints without a log: the rank holds still, so nobody else is in a plug-in ---- */
 
-static const struct rdb_together *together(unsigned ns)
+static const struct rdb_coordinated *coordinated(unsigned ns)
 {
-	return host.plugins[ns] ? host.plugins[ns]->together : NULL;
+	return host.plugins[ns] ? host.plugins[ns]->coordinated : NULL;
 }
 
-bool host_together_may_hold(bool waits)
+bool host_coordinated_may_hold(bool waits)
 {
-	return !together(RDB_NS_MPI) || together(RDB_NS_MPI)->may_hold(waits);
+	return !coordinated(RDB_NS_MPI) || coordinated(RDB_NS_MPI)->may_hold(waits);
 }
 
-uint64_t host_together_settle(void)
+uint64_t host_coordinated_settle(void)
 {
-	return together(RDB_NS_MPI) ? together(RDB_NS_MPI)->settle() : 0;
+	return coordinated(RDB_NS_MPI) ? coordinated(RDB_NS_MPI)->settle() : 0;
 }
 
-const char *host_together_refuses(void)
+const char *host_coordinated_refuses(void)
 {
 	for (unsigned ns = 0; ns < NAMESPACES; ns++)
-		if (host.plugins[ns] && !together(ns))
+		if (host.plugins[ns] && !coordinated(ns))
 			return "it uses a library whose state cannot be brought back";
-	return together(RDB_NS_MPI) ? together(RDB_NS_MPI)->refuses() : NULL;
+	return coordinated(RDB_NS_MPI) ? coordinated(RDB_NS_MPI)->refuses() : NULL;
 }
 
-int host_together_save(struct table *out)
+int host_coordinated_save(struct table *out)
 {
 	void *bytes = NULL;
 	size_t len = 0;
-	int rc = together(RDB_NS_MPI) ? together(RDB_NS_MPI)->save(&bytes, &len) : 0;
+	int rc = coordinated(RDB_NS_MPI) ? coordinated(RDB_NS_MPI)->save(&bytes, &len) : 0;
 	if (!rc && len)
 		rc = table_add(out, bytes, len);
 	free(bytes);
 	return rc;
 }
 
-bool host_together_shares(uint64_t start, uint64_t end)
+bool host_coordinated_shares(uint64_t start, uint64_t end)
 {
-	return together(RDB_NS_MPI) && together(RDB_NS_MPI)->shares(start, end);
+	return coordinated(RDB_NS_MPI) && coordinated(RDB_NS_MPI)->shares(start, end);
 }
 
-const char *host_together_load(const void *bytes, size_t len)
+const char *host_coordinated_load(const void *bytes, size_t len)
 {
-	const char *why = "this MPI's side of rdb cannot bring it back";
+	const char *why = "rdb's plug-in for this MPI cannot restore the state of MPI";
 	pthread_mutex_lock(&host.lock);
 	host.plugins[RDB_NS_MPI] = load(RDB_NS_MPI);
-	if (together(RDB_NS_MPI))
-		why = together(RDB_NS_MPI)->load(bytes, len);
+	if (coordinated(RDB_NS_MPI))
+		why = coordinated(RDB_NS_MPI)->load(bytes, len);
 	pthread_mutex_unlock(&host.lock);
 	return why;
 }

@@ -19,7 +19,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *id, const p
 	if (!real)
 		return ENOSYS;
 	lower_block_signals(&mask);
-	const bool traps = lower.started && lower.upper.traps & TRAPS_CPUID;
+	const bool traps = lower.started && lower.upper.traps & TRAPS_IDENTITY;
 	if (traps) /* it would trap in that thread, too, and end the process */
 		traps_set(false);
 	int rc = real(id, attr, fn, arg);

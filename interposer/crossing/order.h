@@ -1,10 +1,13 @@
-/* --record=order: what came in messages is not in the log.  Each part of it is a note with its length and hash, and all
- * ranks together make the bytes again later (replay/expand.h), into a file beside the log. */
+/* --record=order: the bytes of messages are not in the log.  Each part of them is a note with its length and hash, and
+ * all ranks together make the bytes again later (replay/expand.h), into a file beside the log. */
 #ifndef RDB_ORDER_H
 #define RDB_ORDER_H
 #include "crossing/event.h"
 
-/* As event_out(), of a message's bytes. */
+/* Like event_out(), for the bytes of a message. */
 void order_payload(struct event *ev, void *upper, size_t len);
+/* Hashes the payloads at the end of the event: a part of a message may have gaps, into which other messages have
+ * come. */
+void order_checks(const struct event *ev);
 
 #endif

@@ -30,7 +30,7 @@ void piling_begin(void)
 	row.from = 0;
 }
 
-/* What a thread does that waits, or hands on what it has locked. */
+/* Is it the call of a thread that waits, or that releases a lock? */
 static bool waits(const struct event *ev)
 {
 	switch (ev->nr) {
@@ -52,7 +52,7 @@ static bool waits(const struct event *ev)
 	}
 }
 
-/* An answer to a poll is a flag or an index; notes tell of messages. */
+/* The answer to a poll is a flag or an index.  Notes mean messages. */
 static bool found_nothing(const struct event *ev)
 {
 	for (unsigned i = 0; i < ev->nchunks; i++)
@@ -63,15 +63,15 @@ static bool found_nothing(const struct event *ev)
 
 static bool polls(const char *name)
 {
-	static const char *const polls[] = {"MPI_Test",     "MPI_Iprobe",  "MPI_Improbe",      "MPI_Request_get_status",
-					    "MPI_Parrived", "ibv_poll_cq", "a look at a clock"};
+	static const char *const polls[] = {"MPI_Test",     "MPI_Iprobe",  "MPI_Improbe",    "MPI_Request_get_status",
+					    "MPI_Parrived", "ibv_poll_cq", "a clock reading"};
 	for (unsigned i = 0; i < sizeof(polls) / sizeof(*polls); i++)
 		if (!strncmp(name, polls[i], strlen(polls[i])))
 			return true;
 	return false;
 }
 
-/* Counts it.  False: it may have brought or sent something. */
+/* Counts the event.  False: it may have brought or sent something. */
 static bool brought_nothing(const struct event *ev)
 {
 	const bool turn = ev->kind == LOG_PREEMPT || ev->kind == LOG_RESUME, call = ev->kind == LOG_HYPERCALL;
@@ -97,13 +97,13 @@ static bool brought_nothing(const struct event *ev)
 static void tell(uint64_t number)
 {
 	char text[512];
-	size_t n = (size_t)snprintf(text, sizeof(text), "%lu events that brought nothing and sent nothing: ",
+	size_t n = (size_t)snprintf(text, sizeof(text), "%lu events in a row that received nothing and sent nothing: ",
 				    (unsigned long)(number - row.from + 1));
 	for (unsigned i = 0; i < KINDS && row.kinds[i].n; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s (%lu)", i ? ", " : "", row.kinds[i].name,
 				      (unsigned long)row.kinds[i].n);
 	caution_events(row.from, number, text);
-	rdb_warn("%s: %s; rdb attach shows where its threads are, also while they run; rdb run --log-budget 500MB "
+	rdb_warn("%s: %s; rdb attach shows where the threads of the running program are; rdb run --log-budget 500MB "
 		 "ends a recording at that size",
 		 lower.opt.dir, text);
 }

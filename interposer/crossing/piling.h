@@ -1,10 +1,10 @@
-/* Events that pile up: many in a row that bring nothing and send nothing, such as those of a thread that polls while the one
- * that it waits for cannot run.  The user is told at four million, and at each doubling. */
+/* Events that pile up: many in a row that bring nothing and send nothing, such as those of a thread that polls while
+ * the thread that it waits for cannot run.  The user is told at four million, and at each doubling. */
 #ifndef RDB_PILING_H
 #define RDB_PILING_H
 #include "crossing/event.h"
 
-/* The next event that is looked at: one in EACH, until one of these brings nothing. */
+/* Number of the next event to look at: every EACH-th, until one brings nothing. */
 extern uint64_t piling_next;
 void piling_look(const struct event *ev, uint64_t number);
 

@@ -3,10 +3,10 @@
 #include "crossing/event.h"
 #include "crossing/clock_fast.h"
 #include "crossing/source.h"
-#include "log/log_fast.h"
+#include "crossing/log_fast.h"
 #include "space/shared_memory.h"
 
-/* Or the plug-ins' lock and the baton are needed, or more than a record is due. */
+/* Otherwise the plug-ins' lock and the baton are needed, or more than a record is due. */
 static bool simple(const struct thread *self)
 {
 	return clock_fast_.left && recording() && !lower.ended && !self->depth && threads_alive() == 1 &&
@@ -20,7 +20,7 @@ bool quick_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 	if (!host_may_be_quick(fn) || !simple(self) || !fast_begin_unasked(self))
 		return false;
 	ev.begun = stamp_begin();
-	/* what has been found to be nothing is asked for again, in the general way */
+	/* if a device has written, the call is made again in the general way */
 	if (!host_quick(fn, args) || !fast_device_quiet())
 		return false;
 	clock_fast_.left--;

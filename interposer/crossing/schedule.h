@@ -10,7 +10,7 @@ struct schedule {
 	bool (*held)(void);
 	void (*give)(void);
 	void (*yield)(void);
-	/* A call that waits begins: was the baton handed on?  And ends, with that. */
+	/* A call that waits begins; true: the baton was handed on.  It ends, with that value. */
 	bool (*block)(void);
 	void (*unblock)(bool given);
 	/* The recording ends: all may run at once. */

@@ -7,7 +7,7 @@ enum { SLOTS = 8, PIECES = 1024 };
 
 struct piece {
 	uint64_t start, end;
-	const struct event *call; /* whose it is */
+	const struct event *call; /* the call that it belongs to */
 	unsigned slot;
 };
 

@@ -4,34 +4,36 @@
 #include "image/image_format.h"
 #include "base/table.h"
 
-/* What is written: collected where the program stands, written there or by a forked child. */
+/* What an image is written from: collected where the program stands; the image is written there or by a forked
+ * child. */
 struct image_plan {
 	uint32_t number;
-	bool incremental;    /* pages that `dirty` does not name, or that are the same, are left in `number` - 1 */
-	struct table *dirty; /* struct dirty_range, in order; NULL: which pages were written to is not known */
+	bool incremental;    /* pages that are not in `dirty`, or that are unchanged, stay in `number` - 1 */
+	struct table *dirty; /* struct dirty_range, in order; NULL: written pages are not known */
 	uint32_t log_segment;
 	uint64_t log_off;
 	struct table threads; /* struct image_thread */
 };
 
-/* Threads are above; main() says who they are. */
+/* Threads belong to a higher layer; main() sets this table. */
 extern const struct image_threads {
-	/* Appends what an image keeps of them; uc is the running one's.  0 or -errno. */
+	/* Appends what an image keeps of all threads; uc: registers of the running one. 0 or -errno. */
 	int (*take)(struct table *t, const ucontext_t *uc);
-	/* Makes them; `running` are the registers of the one that is the caller.  0 or -errno. */
+	/* Makes the threads; *running: registers of the thread that is the caller. 0 or -errno. */
 	int (*put)(const struct image_thread *t, unsigned count, struct context *running);
 } * image_threads;
-/* Writes the image of lower.event; `forked`: this is a child that may ruin its memory map.  0 or -errno;
- * no partial file is left.  If the image before is not usable any more, -ESTALE. */
+/* Writes the image of lower.event; `forked`: in a child that may ruin its memory map. 0 or -errno; no partial file is
+ * left. -ESTALE: the image before is not usable any more. */
 int image_write(const struct image_plan *plan, bool forked);
-/* Image 0, at once. */
+/* Writes image 0 at once. 0 or -errno. */
 int image_write_first(const ucontext_t *uc);
 /* Compresses an image's data where that saves a quarter; a temporary file replaces the image.  0 or -errno. */
 int image_compress(unsigned number);
 
-/* Maps everything, sets lower.event and lower.upper; says where in the log that is.  0 or -errno (said on stderr). */
+/* Maps everything, sets lower.event and lower.upper, and returns the position in the log. 0 or -errno (said on
+ * stderr). */
 int image_restore(unsigned number, bool check_pages, uint32_t *segment, uint64_t *off);
-/* Is it whole, with all that it rests on?  0 or -errno (said on stderr). */
+/* Checks an image and all images that it refers to. 0 or -errno (said on stderr). */
 int image_check(unsigned number);
 /* Puts the restored registers into uc. */
 void image_registers(ucontext_t *uc);
@@ -48,15 +50,15 @@ struct image_file {
 	size_t map_len;
 };
 
-/* 0 or -errno.  `say`: on stderr, too, with file and offset if it is damaged. */
+/* Opens and checks an image. say: reports errors on stderr, damage with file and offset. 0 or -errno. */
 int image_open(struct image_file *f, unsigned number, bool say);
 void image_close(struct image_file *f);
-/* The first run that ends after addr, as an index; nruns if there is none. */
+/* Index of the first run that ends after addr; nruns if there is none. */
 uint64_t image_find(const struct image_file *f, uint64_t addr);
-/* Checks the data of all its own runs.  0 or -errno, said. */
+/* Checks the data of all its own runs. 0 or -errno (said). */
 int image_check_pages(const struct image_file *f);
 void image_path(char *path, size_t size, unsigned number, const char *suffix);
-/* What a finished image takes on the disk, in bytes. */
+/* Disk space of a finished image, in bytes. */
 uint64_t image_bytes(unsigned number);
 /* The lowest and the highest number of an image in the rank's directory; -ENOENT: none. */
 int image_numbers(unsigned *lowest, unsigned *highest);

@@ -23,7 +23,7 @@ static int complain(const struct image_file *f, bool say, const char *what, uint
 	return -EBADMSG;
 }
 
-/* The header says where everything is; nothing of it is believed before its checksum is right. */
+/* Checks the header.  Its contents are used only after its checksum was right. */
 static int check_header(const struct image_file *f, const struct image_header *h, uint64_t size, unsigned number,
 			bool say)
 {
@@ -169,7 +169,7 @@ int image_check_pages(const struct image_file *f)
 		const struct image_run *r = &f->runs[i];
 		if (r->image != f->header->number)
 			continue;
-		/* many pages at once instead of a fault each; a kernel without it (< 5.14) faults */
+		/* reads many pages at once instead of one per fault; kernels without it (< 5.14) fault */
 		uint64_t page = r->off & ~(RDB_PAGE - 1);
 		madvise((void *)(p + page), r->off + r->stored - page, 22 /* MADV_POPULATE_READ */);
 		if (crc32c_data(0, p + r->off, r->stored) != r->check)

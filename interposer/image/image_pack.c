@@ -27,7 +27,7 @@ int image_unpack(const struct image_file *f, const struct image_run *run, void *
 }
 
 struct packing {
-	const uint8_t *raw; /* the whole old file */
+	const uint8_t *raw; /* the whole old file, mapped */
 	int fd;
 	uint64_t off;
 	uint8_t *room;
@@ -62,7 +62,7 @@ static int pack(struct packing *p, const struct image_file *f, struct image_run 
 {
 	const struct image_section *s = &f->header->sections[IMAGE_RUNS];
 	struct image_header h = *f->header;
-	int rc = write_at(p, f->map, s->off, 0); /* header and the tables before the runs stay as they are */
+	int rc = write_at(p, f->map, s->off, 0); /* header and the tables before the runs are unchanged */
 	p->off = s->off + s->len;
 	for (uint64_t i = 0; i < f->nruns && !rc; i++)
 		if (runs[i].image == h.number)

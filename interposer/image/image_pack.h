@@ -1,4 +1,4 @@
-/* Compressed runs of images: lz4's block format, each run by itself. */
+/* Compressed runs of images: lz4's block format, each run on its own. */
 #ifndef RDB_IMAGE_PACK_H
 #define RDB_IMAGE_PACK_H
 #include "image/image.h"

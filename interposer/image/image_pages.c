@@ -7,8 +7,8 @@
 #include "space/aliases.h"
 #include "space/arena.h"
 #include "space/dirty.h"
-#include "base/context.h"
 #include "base/descriptors.h"
+#include "base/guarded_copy.h"
 #include "space/device_memory.h"
 #include "image/image_pages.h"
 #include "space/shared_kinds.h"
@@ -16,7 +16,7 @@
 
 enum { BATCH = 512, FEW = 16, SOURCES = 16 };
 
-/* An image that may have a page as it is now; its data is mapped as well. */
+/* An image that may hold pages in their present state, with its data mapped. */
 struct source {
 	bool open;
 	struct image_file file;
@@ -30,19 +30,11 @@ struct collect {
 	uint32_t base;
 	bool incremental;
 	struct image_file before;
-	uint64_t before_at; /* index in its runs */
+	uint64_t before_at; /* current index in its runs */
 	size_t dirty_at;    /* offset in the table of dirty ranges */
 	struct source sources[SOURCES];
 	unsigned nsources;
 };
-
-static bool zero_page(const uint64_t *p)
-{
-	for (unsigned i = 0; i < RDB_PAGE / 8; i += 8)
-		if (p[i] | p[i + 1] | p[i + 2] | p[i + 3] | p[i + 4] | p[i + 5] | p[i + 6] | p[i + 7])
-			return false;
-	return true;
-}
 
 const void *image_content(uint64_t at)
 {
@@ -70,7 +62,7 @@ static int add_page(struct collect *c, uint64_t at, uint32_t image, bool own)
 	return table_add(c->runs, &run, sizeof(run));
 }
 
-/* The image that had this page's data when the one before was taken; -1: none, it was as the region has it. */
+/* The image with this page's data when the last image was taken; -1: none, the page was as the region has it. */
 static int64_t holder(struct collect *c, uint64_t at)
 {
 	const struct image_run *run = c->before.runs;
@@ -111,8 +103,8 @@ static struct source *source_of(struct collect *c, uint32_t image)
 	return s;
 }
 
-/* Where nobody says which pages were written to: is it still what that image has?  An image whose data is
- * compressed is not asked: it belongs to an older chain. */
+/* Used when written pages are not known: does that image hold the page's present contents?  An image with compressed
+ * data is not asked: it belongs to an older chain. */
 static bool same_page(struct collect *c, uint64_t at, uint32_t image)
 {
 	const struct source *s = source_of(c, image);
@@ -128,14 +120,22 @@ static bool same_page(struct collect *c, uint64_t at, uint32_t image)
 static int take_page(struct collect *c, uint64_t at, bool over_file, bool shared, bool own)
 {
 	int64_t had = c->incremental ? holder(c, at) : -1;
-	bool tracked = c->incremental && c->plan->dirty && !shared && !device_page(at); /* dirty.h knows of no device */
+	bool tracked = c->incremental && c->plan->dirty && !shared && !device_page(at); /* dirty.h does not see a
+											 * device's writes */
 	if (tracked && !known_dirty(c, at))
 		return had < 0 ? 0 : add_page(c, at, (uint32_t)had, own);
-	if (!over_file && !own && zero_page(image_content(at)))
+	if (!over_file && !own && page_is_zero(image_content(at)))
 		return 0;
 	if (!tracked && had >= 0 && same_page(c, at, (uint32_t)had))
 		return add_page(c, at, (uint32_t)had, own);
 	return add_page(c, at, c->plan->number, own);
+}
+
+static void look(void *arg)
+{
+	const struct image_region *r = arg;
+	for (uint64_t at = r->start; at < r->end; at += RDB_PAGE)
+		*(volatile const char *)at;
 }
 
 /* proc(5), /proc/pid/pagemap: bit 63 present, 62 swapped, 61 file page or shared (not yet copied on write) */
@@ -143,10 +143,12 @@ static int take_region(struct collect *c, const struct image_region *r)
 {
 	bool readable = r->prot & PROT_READ, shared = r->shared, follows = r->shared == IMAGE_FOLLOWS;
 	if (shared && coordinating())
-		return 0; /* it was kept while nobody wrote to it: windows by MPI's side, the rest by restart/own_shared.c */
+		return 0; /* kept while nobody wrote to it: windows by the MPI plug-in, the rest by
+			   * restart/memory/own_shared.c */
 	const bool logged = shared && !follows && shared_as_logged(r->start);
-	if (shared && !follows && !logged) /* what is not mapped yet; it fails beyond the end of a file */
-		madvise((void *)r->start, r->end - r->start, 22 /* MADV_POPULATE_READ */);
+	/* maps pages that are not present; fails beyond the end of a file, and before Linux 5.14 */
+	if (shared && !follows && !logged && madvise((void *)r->start, r->end - r->start, 22 /* MADV_POPULATE_READ */))
+		guarded_call(look, (void *)r);
 	for (uint64_t at = r->start; at < r->end;) {
 		const uint64_t most = logged ? FEW : BATCH;
 		uint64_t e[BATCH], n = (r->end - at) / RDB_PAGE < most ? (r->end - at) / RDB_PAGE : most;
@@ -177,11 +179,11 @@ static int add_regions(const struct mapping *m, void *arg)
 	struct collect *c = arg;
 	int rc = 0;
 	for (uint64_t at = m->start; at < m->end && !rc;) {
-		/* shared memory, of whatever file: what it holds now */
+		/* shared memory, of any file, is saved by contents */
 		const struct file_mapping *f = m->anonymous || m->shared ? NULL : arena_file_at(at);
 		struct image_region r = {.start = at, .end = m->end, .prot = (uint32_t)m->prot, .shared = m->shared};
 		int prot;
-		if (ends_at(at, &prot)) /* a replay has zeros there until it is told otherwise */
+		if (ends_at(at, &prot)) /* a replay has zeros there until a LOG_ENDS */
 			r.prot = (uint32_t)prot;
 		const uint64_t follows = m->anonymous || m->shared ? 0 : shared_followed_until(at);
 		if (follows) {
@@ -193,7 +195,7 @@ static int add_regions(const struct mapping *m, void *arg)
 			r.offset = f->offset + (at - f->start);
 			memcpy(r.key, f->key, sizeof(r.key));
 		} else if (!m->anonymous && !m->shared) {
-			return -ENXIO; /* a file we did not see mapped */
+			return -ENXIO; /* a file mapping that we do not know */
 		}
 		if (r.shared) {
 			r.dev = alias_dev(m->dev, shared_kind_at(at));
@@ -208,7 +210,7 @@ static int add_regions(const struct mapping *m, void *arg)
 
 int image_pages(const struct image_plan *plan, struct table *regions, struct table *runs, uint32_t *base)
 {
-	static struct collect c; /* too large for a stack */
+	static struct collect c; /* too large for the stack */
 	memset(&c, 0, sizeof(c));
 	c.plan = plan;
 	c.regions = regions;

@@ -6,15 +6,15 @@
 #include <unistd.h>
 #include "space/aliases.h"
 #include "space/arena.h"
-#include "base/context.h"
+#include "arch/context.h"
 #include "text/hot_stubs.h"
 #include "image/image.h"
 #include "image/image_pack.h"
 #include "space/mapping.h"
 
-enum { MAP_RUN = 16 * 4096, /* bytes; what is shorter is read, not mapped */ SOURCES = 64 };
+enum { MAP_RUN = 16 * 4096, /* bytes; shorter runs are read, not mapped */ SOURCES = 64 };
 
-/* A row of pages that lie in one file as they do in memory, not yet mapped. */
+/* A row of pages that are contiguous in one file and in memory, not yet mapped. */
 struct piece {
 	uint64_t addr, len, off;
 	int fd;
@@ -22,17 +22,17 @@ struct piece {
 
 static struct {
 	struct context running;           /* registers of the running thread */
-	struct image_file files[SOURCES]; /* the image itself, and those that have data for it */
+	struct image_file files[SOURCES]; /* the image itself, and images with data for it */
 	unsigned nfiles;
 	struct piece waiting;
-	uint8_t *buffer; /* of one compressed run */
+	uint8_t *buffer; /* for one compressed run */
 } restore;
 
 static int map_regions(const struct image_file *f)
 {
 	const struct image_region *r = f->regions;
 	for (uint64_t i = 0; i < f->nregions; i++, r++) {
-		/* written to below: the real protection comes last */
+		/* written to below: the real protection is set last */
 		int prot = PROT_READ | PROT_WRITE | (int)(r->prot & PROT_EXEC);
 		long rc = 0;
 		if (r->key[0]) {
@@ -42,11 +42,11 @@ static int map_regions(const struct image_file *f)
 				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 			rc = p == MAP_FAILED ? -errno : 0;
 			if (!rc && serving())
-				madvise(p, r->end - r->start, MADV_HUGEPAGE); /* cheap snapshots by fork */
+				madvise(p, r->end - r->start, MADV_HUGEPAGE); /* makes snapshots by fork cheap */
 		}
 		if (rc) {
 			if (rc == -EBADMSG)
-				return -EBADMSG; /* it was said */
+				return -EBADMSG; /* already said */
 			rdb_warn("%s: cannot map %#lx-%#lx%s%s: %s", f->path, (unsigned long)r->start,
 				 (unsigned long)r->end, r->key[0] ? " from " : "", r->key, strerror((int)-rc));
 			return (int)rc;
@@ -57,7 +57,7 @@ static int map_regions(const struct image_file *f)
 
 static int load(const struct piece *p)
 {
-	/* a program that goes on live has anonymous memory, as it had when it was recorded */
+	/* a program that becomes live gets anonymous memory, as it had when recorded */
 	if (p->len >= MAP_RUN && !lower.opt.restart)
 		return mmap((void *)p->addr, p->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, p->fd,
 			    (off_t)p->off) == MAP_FAILED
@@ -72,7 +72,7 @@ static int load(const struct piece *p)
 	return 0;
 }
 
-/* Rows that continue one another are mapped at once. */
+/* Merges adjacent rows, which are mapped at once. */
 static int load_later(uint64_t addr, uint64_t len, int fd, uint64_t off)
 {
 	struct piece *w = &restore.waiting;
@@ -87,7 +87,7 @@ static int load_later(uint64_t addr, uint64_t len, int fd, uint64_t off)
 	return rc;
 }
 
-/* [addr, addr + len) from a run that holds it. */
+/* Loads [addr, addr + len) from a run that holds it. */
 static int load_part(const struct image_file *f, const struct image_run *run, uint64_t addr, uint64_t len)
 {
 	if (run->stored == run->len)
@@ -106,7 +106,7 @@ static int load_part(const struct image_file *f, const struct image_run *run, ui
 	return rc;
 }
 
-/* The opened file of an image that has data for ours; the one asked for last is the likeliest. */
+/* The opened file of an image with data for ours; the last one used is the likeliest. 0 or -errno. */
 static int source_of(uint32_t image, bool check, struct image_file **out)
 {
 	for (unsigned i = restore.nfiles; i--;) {
@@ -133,8 +133,7 @@ static int load_run(const struct image_file *own, const struct image_run *run, b
 	for (uint64_t i = rc ? 0 : image_find(f, at); at < end && !rc; i++) {
 		const struct image_run *have = &f->runs[i];
 		if (i == f->nruns || have->addr > at || have->image != run->image) {
-			rdb_warn("%s: it has no page %#lx, which %s says it has", f->path, (unsigned long)at,
-				 own->path);
+			rdb_warn("%s: it lacks page %#lx, to which %s refers", f->path, (unsigned long)at, own->path);
 			return -EBADMSG;
 		}
 		uint64_t until = have->addr + have->len < end ? have->addr + have->len : end;
@@ -144,7 +143,7 @@ static int load_run(const struct image_file *own, const struct image_run *run, b
 	return rc;
 }
 
-/* What was one page at several addresses is one again. */
+/* Pages that were one page at several addresses become one again. */
 static void join_regions(const struct image_file *f)
 {
 	const struct image_region *r = f->regions;
@@ -166,6 +165,7 @@ static void join_regions(const struct image_file *f)
 					.ino = r->ino,
 					.offset = r->object_offset,
 					.follows = r->shared == IMAGE_FOLLOWS,
+					.fresh = true,
 					.own = own ? own[0] : NULL,
 					.nown = nown};
 		if (r->shared)

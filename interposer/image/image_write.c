@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "space/arena.h"
-#include "base/context.h"
 #include "base/crc32c.h"
 #include "image/image.h"
 #include "image/image_pages.h"
@@ -14,7 +13,7 @@
 #include "log/log_writer.h"
 #include "base/private_file.h"
 
-enum { PIECE = 1 << 20 }; /* of one write */
+enum { PIECE = 1 << 20 }; /* bytes of one write */
 
 const struct image_threads *image_threads;
 
@@ -65,7 +64,7 @@ static int write_file(int fd, const struct image_plan *plan, const struct table 
 	}
 	h.file_len = place_runs(runs, plan->number, off);
 	int rc = 0;
-	/* pages first: the run table has their checksums */
+	/* pages first: the run table contains their checksums */
 	struct image_run *r = (void *)runs->base;
 	for (; (uint8_t *)r < runs->base + runs->len && !rc; r++) {
 		if (r->image != plan->number)
@@ -85,19 +84,23 @@ static int write_file(int fd, const struct image_plan *plan, const struct table 
 	return rc;
 }
 
-/* A file without a name, which a killed process leaves no trace of; *named if the file system has none. */
+/* Opens the new file without a name, so that a killed process leaves no trace. *named: the file system cannot do that,
+ * or not forked: it has the name `temp`. */
 static int open_new(const char *temp, bool forked, bool *named)
 {
 	int fd = forked ? open(lower.opt.dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600) : -1;
 	*named = fd < 0;
 	if (fd < 0)
 		fd = private_create(AT_FDCWD, temp, O_WRONLY | O_TRUNC);
-	else if (fchmod(fd, 0600)) /* whatever the program's umask says */
-		return -errno;
+	else if (fchmod(fd, 0600)) { /* whatever the program's umask says */
+		const int err = -errno;
+		close(fd);
+		return err;
+	}
 	return fd < 0 ? fd : lower_fd(fd);
 }
 
-/* open(2), O_TMPFILE: how to give it a name without privilege */
+/* open(2), O_TMPFILE: how to name the file without privilege */
 static int give_name(int fd, const char *path)
 {
 	char own[32];

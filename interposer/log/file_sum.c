@@ -65,7 +65,7 @@ int file_sum_line(const char *path, char *line, size_t room)
 	return len + CHECKED_LINE_END > room ? -ENAMETOOLONG : (int)checked_line(line, len);
 }
 
-/* A sound line of `sums`, without its end. */
+/* Checks a line of `sums`, and cuts off its end. */
 static bool sound(char *line)
 {
 	char *end = strrchr(line, '~');

@@ -9,7 +9,7 @@
 
 enum { WINDOW = 1 << 16, LENGTH = 8 };
 
-/* What a record takes, or 0 where none begins: the log ends there, or is damaged. */
+/* Bytes that a record takes; 0: none begins there, since the log ends or is damaged. */
 static uint32_t taken(const uint8_t *at)
 {
 	uint32_t size;
@@ -18,7 +18,7 @@ static uint32_t taken(const uint8_t *at)
 	return size < LENGTH || size % LENGTH ? 0 : size;
 }
 
-/* The file is read, not mapped: its writer cuts it when it leaves it. */
+/* The file is read, not mapped: its writer truncates it when it goes on to the next. */
 static int64_t end_of(int fd)
 {
 	uint8_t window[WINDOW];
@@ -83,7 +83,7 @@ static void unmap(const struct mapped *m)
 	close(m->fd);
 }
 
-/* Counts are words, and grow while they are read. */
+/* Word by word: counts are words, and others read them while they grow. */
 static void store_words(uint8_t *to, const uint8_t *from, size_t bytes)
 {
 	for (size_t i = 0; i + LENGTH <= bytes; i += LENGTH) {
@@ -104,7 +104,7 @@ static void take_over(const struct mapped *into, const struct mapped *newer, siz
 		store_words(into->base + end, newer->base + end, LENGTH);
 		end += size;
 	}
-	memcpy(into->base + end, newer->base + end, newer->len - end); /* what a writer left that was killed */
+	memcpy(into->base + end, newer->base + end, newer->len - end); /* left by a writer that was killed */
 }
 
 int log_grow(const char *path, const char *newer)

@@ -6,10 +6,10 @@
 
 enum {
 	RECENT = 2 * LOG_PERIOD_MAX,
-	PAUSE_TICKS = 1 << 22, /* who takes longer between two calls does not just poll: the times are kept */
+	PAUSE_TICKS = 1 << 22, /* a longer pause between two calls is no polling: the times are kept */
 };
 
-/* Only calls of plug-ins are; what they say of messages is an event's own. */
+/* Can the event be a turn?  Only a call of a plug-in that says nothing of messages. */
 static bool polls(const struct event *ev)
 {
 	if (ev->kind != LOG_HYPERCALL || (ev->begun && ev->begun - log_.cycle.begun > PAUSE_TICKS))
@@ -20,13 +20,13 @@ static bool polls(const struct event *ev)
 	return true;
 }
 
-/* The n-th newest event. */
+/* Model of the n-th newest event. */
 static uint32_t before(unsigned n)
 {
 	return log_.cycle.recent[(log_.cycle.next - n) % RECENT];
 }
 
-/* After how many events it goes round, as it has done once; 0: it does not. */
+/* The period of the cycle, of which one full turn has been seen; 0: there is none. */
 static unsigned period(uint32_t at)
 {
 	for (unsigned k = 2; k <= LOG_PERIOD_MAX; k++) {
@@ -69,7 +69,7 @@ int log_cycle_turn(const struct event *ev, uint32_t at)
 		return 0;
 	if (log_.cycle.at) {
 		struct log_cycle *c = (void *)(log_.base + log_.cycle.at);
-		/* the last of the newest `period` events was the one before the first turn */
+		/* the event a period ago has the same model */
 		if (before(log_.cycle.period) == at && c->count != UINT32_MAX) {
 			const uint64_t n = c->count + 1u;
 			__atomic_store_n((uint64_t *)&c->count, n | (~n << 32), __ATOMIC_RELEASE);
@@ -90,7 +90,7 @@ int log_cycle_turn(const struct event *ev, uint32_t at)
 
 void log_cycle_appended(const struct event *ev, uint32_t at)
 {
-	if (log_.cycle.at) /* what is in the cycle is not the last in the log any more */
+	if (log_.cycle.at) /* the events of the cycle are not the last in the log any more */
 		for (unsigned i = 0; i < RECENT; i++)
 			log_.cycle.recent[i] = 0;
 	log_.cycle.at = 0;

@@ -1,4 +1,4 @@
-/* Events that go round and round, such as a loop over several requests that are not complete (log_format.h). */
+/* Events that repeat in a cycle, such as a loop over several requests that are not complete (log_format.h). */
 #ifndef RDB_LOG_CYCLE_H
 #define RDB_LOG_CYCLE_H
 #include "log/parts.h"

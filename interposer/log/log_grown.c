@@ -41,7 +41,7 @@ int log_grown(const char *dir, const struct log_entry *last)
 	fd = open_segment(dir, last->segment + 1);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	more = pread(fd, &size, sizeof(size), sizeof(struct log_segment_header)); /* it may be room, so far */
+	more = pread(fd, &size, sizeof(size), sizeof(struct log_segment_header)); /* it may only be allocated so far */
 	close(fd);
 	return more == (ssize_t)sizeof(size) && size;
 }

@@ -3,8 +3,8 @@
 #define RDB_LOG_HEAD_H
 #include <stdint.h>
 
-/* Puts in the place of segment 0 one that holds META and FILE records alone; `first_event`, of the oldest
- * image that is kept, is in its header, and is not 0.  0 or -errno. */
+/* Replaces segment 0 by one that holds META and FILE records alone.  Its header has `first_event`, the event of the
+ * oldest image that is kept, which is not 0.  0 or -errno. */
 int log_head_write(uint64_t first_event);
 
 #endif

@@ -23,7 +23,7 @@ static struct log_entry entry_of(const struct log_reader *r, const struct log_re
 	};
 }
 
-/* The record is a turn of a cycle: all of them that are there are taken at once. */
+/* The record is a turn of a cycle: takes all turns that are there at once. */
 static void append_turns(struct log_reader *r, struct log_entry *entries, size_t *count)
 {
 	struct log_entry *last = &entries[*count - 1];
@@ -54,7 +54,7 @@ static void append(struct log_reader *r, const struct log_record *rec, struct lo
 		append_turns(r, entries, count);
 		return;
 	}
-	/* a program that runs may have counted on since that was read */
+	/* a running program may have raised the count since it was read */
 	if (before && LOG_IS_EVENT(rec->kind) && LOG_IS_EVENT(before->kind) && rec->event > before->event)
 		before->repeat = (uint32_t)(rec->event - before->event - 1);
 	entries[*count] = entry_of(r, rec);
@@ -113,7 +113,7 @@ int log_index_begin(const char *dir, unsigned tail, struct log_place *place, str
 	return error[0] ? -EBADMSG : 0;
 }
 
-/* Of the record that was the last one: its count may have grown, nothing else. */
+/* Checks the record that was the last one: only its count may have grown. */
 static int same_again(const struct log_reader *r, struct log_entry *last)
 {
 	if (last->segment != r->segment || last->offset != r->at || last->size != r->bytes ||

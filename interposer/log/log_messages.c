@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "crossing/host.h"
+#include "interface/host.h"
 
 struct list {
 	struct log_message *items;
@@ -23,7 +23,7 @@ static int add(struct list *list, const struct log_message *one)
 	return 0;
 }
 
-/* The id in the handle that the event put there; 0: none. */
+/* The id in the handle that the event stored at `address`; 0: none. */
 static uint32_t handle_put(const struct log_record *rec, uint64_t address)
 {
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
@@ -79,10 +79,13 @@ static int add_note(struct list *list, const struct log_reader *r, const struct 
 		one.request = (uint32_t)cancelled->request;
 		return add(list, &one);
 	}
-	if ((c->note != RDB_NOTE_RECV && c->note != RDB_NOTE_SEND) || c->len < sizeof(note))
+	if ((c->note != RDB_NOTE_RECV && c->note != RDB_NOTE_SEND && c->note != RDB_NOTE_PROBED) ||
+	    c->len < sizeof(note))
 		return 0;
 	memcpy(&note, c + 1, sizeof(note));
-	one.what = c->note == RDB_NOTE_RECV ? LOG_MESSAGE_RECV : LOG_MESSAGE_SEND;
+	one.what = c->note == RDB_NOTE_RECV   ? LOG_MESSAGE_RECV
+		   : c->note == RDB_NOTE_SEND ? LOG_MESSAGE_SEND
+					      : LOG_MESSAGE_PROBED;
 	one.peer = note.peer;
 	one.tag = note.tag;
 	one.comm = note.comm;
@@ -112,7 +115,7 @@ int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *
 	struct log_reader r;
 	struct list list = {0};
 	const struct log_record *rec;
-	unsigned silent = 0; /* turns of a cycle in a row */
+	unsigned silent = 0; /* turns of a cycle in a row without a message */
 	*found = NULL;
 	*count = 0;
 	int rc = log_reader_open(&r, dir);
@@ -128,11 +131,11 @@ int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *
 			size_t count_before = list.count;
 			rc = add_event(&list, &r, rec, rec->event + i, number < wanted_count ? &wanted[number] : NULL);
 			if (list.count == count_before)
-				break; /* nor do the others say anything */
+				break; /* the other repetitions have none either */
 		}
 		silent = r.cycle && r.turns > 1 && list.count == before ? silent + 1 : 0;
 		if (silent >= LOG_PERIOD_MAX)
-			log_reader_pass(&r); /* nor do the other turns */
+			log_reader_pass(&r); /* the other turns have none either */
 	}
 	memcpy(error, r.error, sizeof(r.error));
 	log_reader_close(&r);

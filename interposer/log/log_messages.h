@@ -1,4 +1,4 @@
-/* What a log says of communication, without all else: for rdb.recording, as part of librdblog.so. */
+/* Reads what a log says of communication, and nothing else: for rdb.recording, as part of librdblog.so. */
 #ifndef RDB_LOG_MESSAGES_H
 #define RDB_LOG_MESSAGES_H
 #include "log/log_reader.h"
@@ -16,6 +16,7 @@ enum log_message_what {
 	LOG_MESSAGE_FREED = 11,    /* a window, communicator or file, which is `request` */
 	LOG_MESSAGE_MADE = 12,     /* a call that the table asks for: it made a request that is none of the above */
 	LOG_MESSAGE_MET = 13,      /* a call that the table asks for: ranks met there, and it is no collective above */
+	LOG_MESSAGE_PROBED = 14,   /* a probe has found a message, which may have been matched before */
 	LOG_MESSAGE_TEXT = 5,      /* a text note: `address` is its offset in segment `order`, `bytes` its length */
 };
 

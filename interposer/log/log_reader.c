@@ -24,7 +24,7 @@ static void unmap_before(struct log_reader *r)
 	r->before = NULL;
 }
 
-/* Who has looked ahead still reads the record that was the last one of the segment. */
+/* Keeps the segment mapped: a caller that has looked ahead still reads its last record. */
 static void leave_segment(struct log_reader *r)
 {
 	unmap_before(r);
@@ -248,7 +248,7 @@ static const struct log_record *expanded(struct log_reader *r, size_t off, uint3
 	return expand_into(r, off, size, r->expanded[r->turn++ % LOG_EXPANDED], expected);
 }
 
-/* The next event of the cycle that is being given; NULL: so far there are no more. */
+/* The next event of the present cycle; NULL: so far there are no more. */
 static const struct log_record *turn_of_cycle(struct log_reader *r)
 {
 	const struct log_cycle *c = (const void *)(r->base + r->cycle);
@@ -280,7 +280,7 @@ uint32_t log_reader_pass(struct log_reader *r)
 static bool begins_cycle(struct log_reader *r)
 {
 	const struct log_cycle *c = (const void *)(r->base + r->off);
-	uint64_t whole[LOG_MODEL_MAX / 8]; /* not in r->expanded: who looked ahead still reads what is there */
+	uint64_t whole[LOG_MODEL_MAX / 8]; /* not in r->expanded, which a caller may still read */
 	const char *expected;
 	if (!log_cycle_fits(c, c->size, r->len - r->off) || !r->counted)
 		return false;
@@ -295,7 +295,7 @@ static bool begins_cycle(struct log_reader *r)
 	return true;
 }
 
-/* The writer cuts a segment that it leaves: what is mapped beyond must not be touched. */
+/* The writer truncates a segment that it leaves: the mapping beyond its end must not be touched. */
 static bool cut(const struct log_reader *r)
 {
 	struct stat st;
@@ -314,8 +314,8 @@ static bool ends_in_zeros(const struct log_reader *r)
 	return true;
 }
 
-/* Where the log seems to end, but records follow: their predecessor's length is lost, or a piece of the file.
- * What a killed writer leaves is part of one record, which nothing follows. */
+/* True: records follow where the log seems to end, so a length is lost, or a piece of the file.  A killed writer leaves
+ * part of one record, which nothing follows. */
 static bool records_follow(struct log_reader *r)
 {
 	uint64_t words[1024];
@@ -391,7 +391,7 @@ const struct log_record *log_reader_next(struct log_reader *r)
 					return NULL;
 				if (highest > r->segment && (rc = map_segment(r, next)) == -ENOENT)
 					snprintf(r->error, sizeof(r->error),
-						 "log-%06u.seg: expected this segment, log-%06u.seg is there", next,
+						 "log-%06u.seg is missing: expected it before log-%06u.seg", next,
 						 highest);
 			}
 			if (rc == -ENOENT)
@@ -404,7 +404,7 @@ const struct log_record *log_reader_next(struct log_reader *r)
 			}
 			continue;
 		}
-		if (r->cycle && size) { /* it does not grow any more */
+		if (r->cycle && size) { /* the cycle does not grow any more */
 			const struct log_record *again = turn_of_cycle(r);
 			if (again)
 				return again;

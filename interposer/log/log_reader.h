@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "log/log_format.h"
+#include "interface/log_format.h"
 
 #define LOG_API __attribute__((visibility("default")))
 
@@ -20,13 +20,13 @@ struct log_reader {
 	size_t off; /* of the next record in the segment */
 	size_t at;  /* of the record that was given last, and the bytes that it takes there */
 	size_t bytes;
-	size_t cycle; /* of the one that is being given, or 0; which of its events is next */
+	size_t cycle; /* offset of the present cycle, or 0; turns: its next event */
 	uint32_t turns;
-	bool counted; /* the number of the next event is known: of the event after `last`, else next_event */
+	bool counted; /* the number of the next event is known: that after `last`, else next_event */
 	const struct log_record *last;
 	uint64_t next_event;
 	size_t checked_end;                                 /* nothing follows the end found there */
-	size_t models[LOG_MODELS];                          /* where models were found to be whole; 0: none */
+	size_t models[LOG_MODELS];                          /* offsets at which models were found whole; 0: none */
 	uint64_t expanded[LOG_EXPANDED][LOG_MODEL_MAX / 8]; /* what short records stand for */
 	unsigned turn;
 	char error[256]; /* why log_reader_next() gave NULL; empty at the end of the log */
@@ -40,19 +40,19 @@ LOG_API void log_reader_close(struct log_reader *r);
  * was expected).  The record stays valid until the reader moves to another segment, or has given LOG_EXPANDED more. */
 LOG_API const struct log_record *log_reader_next(struct log_reader *r);
 
-/* Passes over the turns of the cycle that is being given, as far as they are there, and says how many: they are as those
- * before, and the last record given has the number of the last of them. */
+/* Passes over the turns of the present cycle that are there, and returns their number.  They equal those before.  The
+ * last record given gets the number of the last of them. */
 uint32_t log_reader_pass(struct log_reader *r);
 
 /* Continues at a place taken from another reader of the same log (segment, off). */
 LOG_API int log_reader_seek(struct log_reader *r, unsigned segment, size_t off);
 
-/* Where a reader has come to at the end of a log that may grow. */
+/* Where a reader stands at the end of a log that may grow. */
 enum log_place_how {
 	LOG_PLACE_NONE,
 	LOG_PLACE_RECORD,  /* `off` is of the record that it gave last, whose count may grow */
-	LOG_PLACE_CYCLE,   /* in one, after so many `turns` */
-	LOG_PLACE_SEGMENT, /* of which it has given nothing */
+	LOG_PLACE_CYCLE,   /* in a cycle, after so many `turns` */
+	LOG_PLACE_SEGMENT, /* at the beginning of a segment */
 };
 
 struct log_place {
@@ -62,8 +62,8 @@ struct log_place {
 };
 
 LOG_API void log_reader_place(const struct log_reader *r, struct log_place *place);
-/* A reader that has just been opened goes on from there: what it gives next was not given yet, but for the last record,
- * which is in `off` again (LOG_PLACE_RECORD).  0 or -errno. */
+/* A reader that has just been opened goes on from there, and gives only what was not given yet.  With LOG_PLACE_RECORD
+ * it has read the last record, at `off`, again.  0 or -errno. */
 LOG_API int log_reader_resume(struct log_reader *r, const struct log_place *place);
 
 static inline const uint64_t *log_args(const struct log_record *rec)

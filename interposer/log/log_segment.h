@@ -3,7 +3,7 @@
 #define RDB_LOG_SEGMENT_H
 #include <stddef.h>
 #include <stdint.h>
-#include "log/log_format.h"
+#include "interface/log_format.h"
 
 enum {
 	LOG_END_ROOM = 512, /* kept free in every segment for the END record */
@@ -21,13 +21,14 @@ struct log_segment {
 	uint64_t closed;         /* bytes of the segments before */
 	struct log_record *last; /* candidate for repetition, NULL if none */
 	uint64_t budget;         /* bytes of all segments; 0: no limit */
-	/* where they begin, in words; 0: none.  By what was asked, with all arguments, and by its form alone (log_shorten.c) */
+	/* Offsets of model records, in words; 0: none.  models[]: by the question with all its arguments; forms[]: by
+	 * its form alone (log_shorten.c). */
 	struct {
 		uint32_t at, asked;
 		uint32_t other, row; /* checksum of the last answer that differed from the model's; how often it came */
 	} models[LOG_MODEL_SLOTS];
 	uint32_t forms[LOG_MODEL_SLOTS];
-	uint32_t same; /* the model that the last event does not differ from; 0: none */
+	uint32_t same; /* the model that the last event equals; 0: none */
 	struct {
 		size_t at;                           /* of the log_cycle that ends the log so far, or 0 */
 		uint64_t begun;                      /* when the event before began, as struct event has it */
@@ -44,7 +45,7 @@ static inline void log_cycle_ends(void)
 	log_.cycle.recent[log_.cycle.next++ % (2 * LOG_PERIOD_MAX)] = 0;
 }
 
-/* Pages are present up to `end`. */
+/* Makes pages present up to `end`. */
 void log_make_present(size_t end);
 static inline void log_present(size_t end)
 {

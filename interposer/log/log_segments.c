@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/crc32c.h"
-#include "log/log_format.h"
+#include "interface/log_format.h"
 
 void segments_find(int dirfd, unsigned *lowest, unsigned *highest)
 {
@@ -40,7 +40,7 @@ bool segment_begun(int dirfd, unsigned index)
 	snprintf(name, sizeof(name), "log-%06u.seg", index);
 	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return true; /* who maps it says why */
+		return true; /* the code that maps it says why */
 	got = pread(fd, &h, sizeof(h), 0);
 	bool yes = got > 0 &&
 		   (got != (ssize_t)sizeof(h) || h.check == crc32c(0, &h, offsetof(struct log_segment_header, check)));

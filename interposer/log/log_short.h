@@ -1,10 +1,10 @@
-/* Short records (log_format.h): what a record and its model differ in, and back again. */
+/* Short records (log_format.h): the differences between a record and its model. */
 #ifndef RDB_LOG_SHORT_H
 #define RDB_LOG_SHORT_H
 #include <stdbool.h>
 #include <string.h>
 #include "base/crc32c.h"
-#include "log/log_format.h"
+#include "interface/log_format.h"
 
 /* In 64-bit words of a struct log_record. */
 enum { SHORT_WORD_KIND = 2, SHORT_WORD_RESULT = 4, SHORT_BODY = sizeof(struct log_record) / 8 };
@@ -41,7 +41,7 @@ static inline unsigned log_short_word(unsigned bit)
 	return bit ? SHORT_BODY - 1 + bit : SHORT_WORD_RESULT;
 }
 
-/* Is it one, by itself: its size, its mask, its checksum?  `room`: bytes up to the end of what is there. */
+/* Is it well-formed by itself: its size, its mask, its checksum?  `room`: bytes up to the end of what is there. */
 static inline bool log_short_fits(const struct log_short *s, uint32_t size, size_t room)
 {
 	if (!log_is_short(size) || size & LOG_CYCLE || log_size(size) % 8 || log_size(size) < sizeof(*s) ||
@@ -59,7 +59,7 @@ static inline bool log_short_fits(const struct log_short *s, uint32_t size, size
 	return s->check == crc32c(0, (const uint8_t *)s + 8, log_size(size) - 8);
 }
 
-/* The record that it stands for; `out` has room for LOG_MODEL_MAX bytes.  False: it is not of this model. */
+/* Expands it into `out`, which has room for LOG_MODEL_MAX bytes.  False: it is not of this model. */
 static inline bool log_short_expand(const struct log_short *s, uint32_t size, const struct log_record *model,
 				    uint64_t *out)
 {

@@ -6,7 +6,7 @@
 #include "log/log_short.h"
 #include "log/log_writer.h"
 #include "log/stamp.h"
-#include "task/thread.h"
+#include "base/thread.h"
 
 /* Words of the new record against those of its model.  Bit i stands for model[i]. */
 struct difference {
@@ -16,13 +16,13 @@ struct difference {
 	uint64_t *word; /* those that differ */
 };
 
-enum { ROW = 8 }; /* the same answers, differing from the model's, before one of them becomes the model */
+enum { ROW = 8 }; /* equal answers that differ from the model's, before one of them becomes the model */
 
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void compare(struct difference *d, uint64_t word)
 {
-	if (__builtin_expect(word != d->model[d->bit], 0)) { /* the same ones each time, mostly */
+	if (__builtin_expect(word != d->model[d->bit], 0)) { /* mostly the same words each time */
 		d->word[d->n++] = word;
 		d->mask |= 1ul << d->bit;
 	}
@@ -45,7 +45,7 @@ INLINE void compare_bytes(struct difference *d, const void *data, size_t len)
 	compare(d, w);
 }
 
-/* False: a reader of the log looks for what it holds at its place in the file. */
+/* False: the event has a text, which readers of the log look for at its place in the file. */
 INLINE bool differences(struct difference *d, const struct event *ev)
 {
 	for (unsigned i = 0; i < ev->nargs; i++)
@@ -61,7 +61,7 @@ INLINE bool differences(struct difference *d, const struct event *ev)
 	return true;
 }
 
-/* A number for what was asked; one multiplication for each argument, side by side. */
+/* A hash of the question; its multiplications do not depend on each other. */
 static inline uint32_t asked(uint32_t nr, size_t size, const uint64_t *args, unsigned nargs)
 {
 	uint64_t sum = nr + size * 0x9e3779b97f4a7c15ul, by = 0xbf58476d1ce4e5b9ul;
@@ -104,7 +104,8 @@ static bool counted(struct log_record *rec)
 static int append(const struct event *ev, uint64_t number, const struct log_record *model, uint64_t mask, unsigned n,
 		  const uint64_t *word)
 {
-	const uint64_t tsc = stamp_tsc(), at_ns = stamp_at(tsc) - model->at_ns, later = number - model->event;
+	const uint64_t counter = stamp_counter(), now_ns = ev->looks_ns ? ev->looks_ns : stamp_at(counter);
+	const uint64_t at_ns = now_ns - model->at_ns, later = number - model->event;
 	const size_t size = sizeof(struct log_short) + (n ? 8ul + 8ul * n : 0);
 	struct log_short *s = (void *)(log_.base + log_.off);
 	uint64_t *out = (uint64_t *)(s + 1), crc = ~0u;
@@ -115,15 +116,15 @@ static int append(const struct event *ev, uint64_t number, const struct log_reco
 	s->back = (uint32_t)((const uint64_t *)s - (const uint64_t *)model);
 	s->event = (uint32_t)later;
 	s->at_ns = (uint32_t)at_ns;
-	s->took = ev->begun ? stamp_took(ev->begun, tsc) : 0;
-	crc = _mm_crc32_u64(crc, s->back | (uint64_t)s->event << 32);
-	crc = _mm_crc32_u64(crc, s->at_ns | (uint64_t)s->took << 32);
+	s->took = ev->begun ? stamp_took(ev->begun, counter) : 0;
+	crc = crc32c_word(crc, s->back | (uint64_t)s->event << 32);
+	crc = crc32c_word(crc, s->at_ns | (uint64_t)s->took << 32);
 	if (n) {
 		*out++ = mask;
-		crc = _mm_crc32_u64(crc, mask);
+		crc = crc32c_word(crc, mask);
 		for (unsigned i = 0; i < n; i++) {
 			out[i] = word[i];
-			crc = _mm_crc32_u64(crc, word[i]);
+			crc = crc32c_word(crc, word[i]);
 		}
 	}
 	s->check = ~(uint32_t)crc;
@@ -133,13 +134,13 @@ static int append(const struct event *ev, uint64_t number, const struct log_reco
 	return 1;
 }
 
-/* Has the question of this slot had the same answer so often that it is to be the model?  Only what does not differ
- * from its model is counted: a poll whose first answer was another one would never be. */
+/* True: the question of this slot has had this answer so often that it is to be the model.  Only answers that equal
+ * their model are counted, so those of a poll whose first answer differed would never be. */
 static bool better_model(unsigned slot, uint64_t mask, unsigned n, const uint64_t *word)
 {
-	uint64_t crc = _mm_crc32_u64(~0u, mask);
+	uint64_t crc = crc32c_word(~0u, mask);
 	for (unsigned i = 0; i < n; i++)
-		crc = _mm_crc32_u64(crc, word[i]);
+		crc = crc32c_word(crc, word[i]);
 	if (log_.models[slot].other != (uint32_t)crc) {
 		log_.models[slot].other = (uint32_t)crc;
 		log_.models[slot].row = 0;
@@ -171,10 +172,10 @@ int log_shorten(const struct event *ev, uint64_t number, size_t size)
 		return counted(model);
 	if (!n && (rc = log_cycle_turn(ev, at)))
 		return rc;
-	/* of a row of the same the second one is written whole, and then counted */
+	/* of equal events in a row the second is written whole, and the others are counted */
 	if (!n && at == log_.same)
 		return 0;
-	if (n && !known) { /* what is asked again will have a model of its own */
+	if (n && !known) { /* a question that is asked again gets a model of its own */
 		log_.models[slot].asked = what;
 		log_.models[slot].at = 0;
 	} else if (n && (!log_.models[slot].at || better_model(slot, d.mask, n, word))) {

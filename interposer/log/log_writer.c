@@ -15,7 +15,7 @@
 #include "log/log_writer.h"
 #include "log/pieces.h"
 #include "log/stamp.h"
-#include "task/thread.h"
+#include "base/thread.h"
 #include "base/private_file.h"
 
 enum {
@@ -31,19 +31,20 @@ enum {
 
 struct log_segment log_;
 
-/* A line at each GiB, where no option bounds it.  BEFORE: bytes that the log had when the last one was looked at. */
+/* Warns at each GiB of a log that no option bounds.  BEFORE: bytes that the log had at the last check. */
 static void tell_size(uint64_t before)
 {
 	const uint64_t gib = log_.closed >> 30;
 	if (gib == before >> 30 || log_.budget || lower.opt.keep.unit != LIMIT_NONE)
 		return;
-	rdb_warn(
-		"%s: its log has %lu GiB; rdb run --keep 500MB keeps the end of it, --log-budget 500MB the beginning%s",
-		lower.opt.dir, (unsigned long)gib,
-		lower.opt.order ? "" : ", --record=order of MPI messages their order alone");
+	rdb_warn("%s: the log has %lu GiB; rdb run --keep 500MB keeps only its end, --log-budget 500MB only its "
+		 "beginning%s",
+		 lower.opt.dir, (unsigned long)gib,
+		 lower.opt.order ? "" : ", --record=order only the order of MPI messages");
 }
 
-/* The kernel tells who exceeds RLIMIT_FSIZE by a signal, too (setrlimit(2)).  It was not the program that did. */
+/* Beyond RLIMIT_FSIZE the kernel also sends SIGXFSZ (setrlimit(2)).  It is taken here: the program did not exceed the
+ * limit. */
 static int allocate(int fd, size_t len)
 {
 	const struct timespec now = {0};
@@ -143,7 +144,7 @@ static size_t record_size(const struct event *ev)
 
 static const uint8_t zeros[PIECE_SMALLEST];
 
-/* The first byte whose page nothing was written to. */
+/* Start of the first page that nothing was written to. */
 static size_t untouched(void)
 {
 	size_t from = (log_.off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
@@ -194,7 +195,7 @@ void log_make_present(size_t end)
 
 static void fill_header(struct log_record *rec, const struct event *ev, uint64_t number)
 {
-	const uint64_t tsc = stamp_tsc();
+	const uint64_t counter = stamp_counter();
 	*rec = (struct log_record){
 		.not_repeat = UINT32_MAX,
 		.kind = ev->kind,
@@ -202,8 +203,8 @@ static void fill_header(struct log_record *rec, const struct event *ev, uint64_t
 		.nr = ev->nr,
 		.event = number,
 		.result = ev->result,
-		.at_ns = stamp_at(tsc),
-		.took = ev->begun ? stamp_took(ev->begun, tsc) : 0,
+		.at_ns = ev->looks_ns ? ev->looks_ns : stamp_at(counter),
+		.took = ev->begun ? stamp_took(ev->begun, counter) : 0,
 		.thread = ev->kind == LOG_END && lower.killed ? 0 : thread_self()->upper.number,
 	};
 }
@@ -216,14 +217,14 @@ static inline uint64_t copy_words(uint64_t crc, uint8_t *to, const void *from, s
 	for (; len >= 8; len -= 8, p += 8, to += 8) {
 		memcpy(&w, p, 8);
 		memcpy(to, &w, 8);
-		crc = _mm_crc32_u64(crc, w);
+		crc = crc32c_word(crc, w);
 	}
-	if (len) { /* with what fills it up to a word */
+	if (len) { /* the rest, padded to a word */
 		w = 0;
 		for (size_t i = 0; i < len; i++)
 			w |= (uint64_t)p[i] << 8 * i;
 		memcpy(to, &w, 8);
-		crc = _mm_crc32_u64(crc, w);
+		crc = crc32c_word(crc, w);
 	}
 	return crc;
 }
@@ -271,7 +272,7 @@ static int append_direct(const struct event *ev, uint64_t number, size_t size)
 	struct log_record rec;
 	struct log_chunk head;
 	struct pieces pieces = {.size = READY_PIECE};
-	const bool fresh = log_.ready < log_.off; /* what the kernel has memory for costs the same in any piece */
+	const bool fresh = log_.ready < log_.off; /* memory found before: any piece costs the same */
 	if (fresh)
 		pieces_begin(&pieces, size);
 	struct io_gather g = {.fd = log_.fd, .off = log_.off, .piece = pieces.size};
@@ -306,7 +307,7 @@ static int append_direct(const struct event *ev, uint64_t number, size_t size)
 	return g.rc;
 }
 
-/* Segments are what --keep can drop. */
+/* --keep drops whole segments, so it makes them smaller. */
 static size_t segment_size(void)
 {
 	const struct limit *keep = &lower.opt.keep;

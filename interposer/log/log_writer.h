@@ -10,8 +10,8 @@ int log_reopen(const char *dir);
 /* Appends one record.  0, or -errno (disk full; EDQUOT: --log-budget is spent): then nothing was appended, and the
  * caller closes the log with an END record in the space kept for it. */
 int log_append(const struct event *ev, uint64_t event_number);
-/* Has the kernel find a little of the memory for a large record, if the one before was large: that costs more than to
- * write it.  False: there is enough. */
+/* If the last record was large: has the kernel find some memory for the next one, which costs more than to write it.
+ * False: there is enough. */
 bool log_ahead(void);
 /* Where the next record will go, for images. */
 void log_position(uint32_t *segment, uint64_t *off);

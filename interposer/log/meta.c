@@ -3,15 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "arch/machine.h"
 #include "base/cpu_features.h"
 #include "log/log_writer.h"
 #include "log/meta.h"
 
 static struct {
-	char text[256 << 10]; /* META under construction */
-	size_t len;
+	char *text; /* META under construction */
+	size_t len, cap;
 	char *files; /* texts of the LOG_FILE records, each with its terminating NUL */
 	size_t files_len, files_cap;
 	char last_key[160];
@@ -32,15 +34,32 @@ static void append_record(enum log_kind kind, const char *text, size_t len)
 
 static void add(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+static void *grown(void *at, size_t from, size_t to)
+{
+	void *p = at ? mremap(at, from, to, MREMAP_MAYMOVE)
+		     : mmap(NULL, to, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		rdb_fatal("out of memory for the log's description of the program: %s", strerror(errno));
+	return p;
+}
+
 static void add(const char *fmt, ...)
 {
-	va_list ap;
-	va_start(ap, fmt);
-	int n = vsnprintf(meta.text + meta.len, sizeof(meta.text) - meta.len, fmt, ap);
-	va_end(ap);
-	meta.len += n < 0 ? 0 : (size_t)n;
-	if (meta.len >= sizeof(meta.text))
-		rdb_fatal("the command line is longer than %zu bytes", sizeof(meta.text));
+	for (;;) {
+		va_list ap;
+		va_start(ap, fmt);
+		const int n = vsnprintf(meta.text + meta.len, meta.cap - meta.len, fmt, ap);
+		va_end(ap);
+		if (n < 0)
+			rdb_fatal("the log's description of the program cannot be written: %s", strerror(errno));
+		if (meta.len + (size_t)n < meta.cap) {
+			meta.len += (size_t)n;
+			return;
+		}
+		const size_t cap = 2 * (meta.len + (size_t)n + RDB_PAGE);
+		meta.text = grown(meta.text, meta.cap, cap);
+		meta.cap = cap;
+	}
 }
 
 static void add_string(const char *s)
@@ -58,7 +77,7 @@ static void add_string(const char *s)
 	add("\"");
 }
 
-/* The folder of the plug-in has its name. */
+/* The name of the MPI, which is that of its plug-in's folder. */
 static const char *mpi_name(void)
 {
 	static char name[256];
@@ -76,13 +95,13 @@ void meta_log(const char *path)
 	char cwd[4096] = "", host[256] = "";
 	struct timespec ts;
 	clock_gettime(CLOCK_REALTIME, &ts);
-	if (raw_syscall(79 /* getcwd */, (long)cwd, sizeof(cwd), 0, 0, 0, 0) < 0)
+	if (raw_syscall(SYS_getcwd, (long)cwd, sizeof(cwd), 0, 0, 0, 0) < 0)
 		strcpy(cwd, "?"); /* the directory is gone */
 	if (gethostname(host, sizeof(host) - 1))
 		strcpy(host, "?");
 	meta.len = 0;
-	add("{\"version\":%d,\"rank\":%d,\"world_first\":%d,\"appnum\":%d,\"pid\":%d,\"machine\":\"x86_64\",\"started_ns\":%lu,\"exe\":",
-	    RDB_LOG_VERSION, lower.opt.rank, lower.opt.world_first, lower.opt.appnum, lower.pid,
+	add("{\"version\":%d,\"rank\":%d,\"world_first\":%d,\"appnum\":%d,\"pid\":%d,\"machine\":\"%s\",\"started_ns\":%lu,\"exe\":",
+	    RDB_LOG_VERSION, lower.opt.rank, lower.opt.world_first, lower.opt.appnum, lower.pid, ELF_PLATFORM,
 	    (unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
 	add_string(path);
 	add(",\"cwd\":");
@@ -95,10 +114,9 @@ void meta_log(const char *path)
 			add(",");
 		add_string(*a);
 	}
-	struct cpu cpu;
-	cpu_describe(&cpu);
-	add("],\"cpu\":{\"vendor\":\"%s\",\"level\":%u,\"shown\":%u,\"xsave_bytes\":%u}}", cpu.vendor, cpu.level,
-	    cpu_shown_level(), cpu.xsave_bytes);
+	char cpu[CPU_TEXT];
+	cpu_describe(cpu);
+	add("],\"cpu\":%s}", cpu);
 	if (lower.opt.order) {
 		meta.len--;
 		add(",\"record\":\"order\",\"mpi\":");
@@ -129,11 +147,7 @@ void meta_log_file(const char *key, const char *path)
 		rdb_fatal("%s: too long a path", path);
 	if (meta.files_len + len > meta.files_cap) {
 		size_t cap = meta.files_cap ? meta.files_cap * 2 : 65536;
-		void *p = meta.files ? mremap(meta.files, meta.files_cap, cap, MREMAP_MAYMOVE)
-				     : mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED)
-			rdb_fatal("out of memory for the list of mapped files: %s", strerror(errno));
-		meta.files = p;
+		meta.files = grown(meta.files, meta.files_cap, cap);
 		meta.files_cap = cap;
 	}
 	memcpy(meta.files + meta.files_len, text, len);

@@ -1,11 +1,11 @@
-/* What a log says about the process it is of: LOG_META and LOG_FILE records. */
+/* What a log says about its process: LOG_META and LOG_FILE records. */
 #ifndef RDB_META_H
 #define RDB_META_H
 #include "base/lower.h"
 
 /* META for the present process running `path`.  No malloc: it is also called right after fork. */
 void meta_log(const char *path);
-/* A file that the process has mapped: `key` in the store is what it opened as `path`. */
+/* A file that the process has mapped: `key` is its name in the store, `path` the name by which it was opened. */
 void meta_log_file(const char *key, const char *path);
 /* All of them again, in the log of a child. */
 void meta_log_files(void);

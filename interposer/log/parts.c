@@ -48,7 +48,7 @@ void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const
 		*new_chunk(ev) = (struct event_chunk){.addr = addr, .data = data, .len = (uint32_t)len, .note = note};
 }
 
-/* Room for a note that notes[] has no room for.  Growing moves them: their chunks follow. */
+/* Room for a note that does not fit in notes[].  Growing moves these notes, and corrects their chunks. */
 static char *more_notes(struct event *ev, size_t len)
 {
 	if (ev->more_used + len + 8 > ev->more_room) {
@@ -76,7 +76,7 @@ void event_note(struct event *ev, enum rdb_note what, const void *data, size_t l
 	size_t at = (ev->notes_used + 7ul) & ~7ul;
 	char *copy = ev->notes + at;
 	if (len > (1u << 20) - 8)
-		rdb_fatal("a note of %zu bytes", len);
+		rdb_fatal("a note of %zu bytes does not fit in a log record", len);
 	if (at + len > sizeof(ev->notes))
 		copy = more_notes(ev, len);
 	else

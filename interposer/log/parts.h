@@ -20,10 +20,11 @@ struct event {
 	uint64_t begun;            /* stamp_begin(), of a call of a plug-in; 0: not known */
 	uint64_t waited_ns;        /* struct thread, waited_ns */
 	uint64_t done;             /* struct thread, done */
-	uint64_t asked_ns;         /* where there is shared memory: CLOCK_REALTIME then */
+	uint64_t asked_ns;         /* with shared memory: CLOCK_REALTIME at the question */
+	uint64_t looks_ns;         /* time before shared memory is looked at, which becomes the record's; or 0 */
 	unsigned nsent, sent_room; /* what the program hands out (sent.h) */
 	struct rdb_note_sent *sent;
-	bool sent_logged; /* already: other records come first */
+	bool sent_logged; /* logged already, since other records come first */
 	unsigned nchunks, chunk_cap;
 	struct event_chunk *chunks;
 	unsigned notes_used, more_used, more_room;
@@ -39,8 +40,8 @@ void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const
 bool event_takes_chunks(const struct event *ev);
 /* What `from` has written is part of `to`; `from` is empty afterwards. */
 void event_adopt(struct event *to, struct event *from);
-/* The same bytes in fewer chunks; all are still in their place.  Notes keep their order; of very many, none is kept:
- * who sent what is not known then. */
+/* The same bytes in fewer chunks; all are still in their place.  Notes keep their order.  If there are very many notes
+ * all are dropped, and who sent what is not known. */
 void event_compact(struct event *ev);
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
 /* Room for one more of the parts of a list. */

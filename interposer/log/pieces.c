@@ -12,7 +12,7 @@ static struct {
 	bool due;
 } cost;
 
-/* Of the processor: others may have it meanwhile. */
+/* Processor time, since others may have the processor meanwhile. */
 static uint64_t cpu_ns(void)
 {
 	struct timespec ts;

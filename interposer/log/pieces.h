@@ -1,8 +1,8 @@
 /* How many bytes at a time are written to the log's files.
  *
- * The page cache takes a piece as one large page.  Which size is cheapest is the machine's affair and changes while it
- * runs: larger ones cost less each, until the kernel has none at hand; and a virtual machine whose host takes back
- * free memory by large blocks pays a fault of the host's for each small page of one, which is ten times as much.
+ * The page cache takes a piece as one large page.  Which size is cheapest depends on the machine and changes while it
+ * runs: larger ones cost less each, until the kernel has none at hand; and a virtual machine whose host takes back free
+ * memory by large blocks pays a fault of the host's for each small page of one, which is ten times as much.
  */
 #ifndef RDB_PIECES_H
 #define RDB_PIECES_H

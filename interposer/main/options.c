@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/lower.h"
 #include "base/seccomp.h"
+#include "arch/machine.h"
 #include "base/cpu_features.h"
 #include "base/handed_on.h"
 #include "base/limit.h"
@@ -18,7 +19,7 @@ static void __attribute__((noreturn)) usage(void)
 {
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
 	      "                [--mpi-stub PATH]... [--record=off|order|checkpoints] [--lax] [--no-children] [--exe PATH]\n"
-	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
+	      "                [--sigmask HEX] [--cpu " CPU_CHOICES "]\n"
 	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--log-budget NMB] [--slice MS]\n"
 	      "                [--check sample|full|off]\n"
 	      "                [--board FILE --ranks N --board-rank N [--mtbf S]]\n"
@@ -98,7 +99,7 @@ static void take_record(const char *how)
 		usage();
 }
 
-/* Of processes that are spawned without a log: they have no place on the job's board. */
+/* For spawned processes.  Without a log they have no place on the job's board. */
 static const char *give_record(unsigned to, char room[NUMBER_TEXT])
 {
 	const struct options *o = &lower.opt;
@@ -136,7 +137,7 @@ static const char *give_cpu(unsigned to, char room[NUMBER_TEXT])
 	return cpu_chosen();
 }
 
-/* inherited: by process_exec, from the program before, whose filter we are under. */
+/* inherited: passed on by process_exec; we are under the filter of the program before. */
 static void take_dispatch(const char *how)
 {
 	if (!strcmp(how, "seccomp") || !strcmp(how, "inherited"))
@@ -277,7 +278,8 @@ static unsigned hand_on(unsigned to, struct handed_on *out)
 	return n;
 }
 
-/* MPI_Comm_spawn made directories for its processes in the job's, --dir: this one's is told by its rank among them. */
+/* MPI_Comm_spawn made a directory for each of its processes in --dir, the job's.  The rank among them tells which is
+ * ours. */
 static void become_spawned(int first)
 {
 	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
@@ -287,7 +289,9 @@ static void become_spawned(int first)
 	for (unsigned i = 0; !rank && i < sizeof(names) / sizeof(names[0]); i++)
 		rank = getenv(names[i]);
 	if (!rank) {
-		fputs("rdb: --spawned: the launcher does not tell the rank; only MPI_Comm_spawn uses it\n", stderr);
+		fputs("rdb: --spawned: the launcher has set none of OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK; only "
+		      "MPI_Comm_spawn uses this option\n",
+		      stderr);
 		exit(2);
 	}
 	o->world_first = first;

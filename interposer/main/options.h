@@ -2,7 +2,7 @@
 #ifndef RDB_OPTIONS_H
 #define RDB_OPTIONS_H
 
-/* Ends the process with 2 and how it is used, or with 125, where it is wrong. */
+/* A wrong command line ends the process with 2 and the usage; lack of memory with 125. */
 void options_parse(int argc, char **argv);
 
 /* Paths stay right when the program changes its directory. */

@@ -16,23 +16,26 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
 #include "crossing/ending.h"
 #include "base/descriptors.h"
 #include "base/cpu_features.h"
-#include "base/fsgsbase.h"
+#include "arch/thread_pointer.h"
 #include "crossing/gate_asm.h"
 #include "image/image.h"
-#include "restart/coordinated.h"
-#include "restart/live.h"
-#include "restart/shared_again.h"
-#include "restart/tree.h"
+#include "restart/checkpoint/coordinated.h"
+#include "restart/live/live.h"
+#include "restart/live/restore_state.h"
+#include "restart/memory/shared_again.h"
+#include "restart/tree/tree.h"
 #include "base/pids.h"
 #include "answer/linker_variables.h"
 #include "answer/loader.h"
-#include "replay/looks.h"
-#include "restart/own_table.h"
+#include "answer/program.h"
+#include "replay/poll_replay.h"
+#include "restart/copies/own_table.h"
 #include "log/log_writer.h"
 #include "log/meta.h"
 #include "main/cpu_check.h"
@@ -40,6 +43,7 @@
 #include "main/script.h"
 #include "main/sources.h"
 #include "base/probe.h"
+#include "base/trace.h"
 #include "space/side_files.h"
 #include "replay/expand.h"
 #include "replay/patience.h"
@@ -51,16 +55,19 @@
 #include "space/upper_memory.h"
 #include "text/traps.h"
 
-/* The program's environment is ours, with LD_BIND_NOW: lazy binding spills dead vector registers, whose
- * content after a call to the lower half is nobody's business (rr does the same). */
+/* The program's environment is ours, with LD_BIND_NOW: lazy binding spills dead vector registers, whose content after a
+ * call to the lower half is undefined (rr does the same). */
 static char **upper_environment(char **envp)
 {
 	static char bind_now[] = "LD_BIND_NOW=1";
 	bool bound = false;
 	size_t n = 0;
 	linker_variables_shown(envp);
-	while (envp[n])
-		bound |= !strncmp(envp[n++], bind_now, 12);
+	for (; envp[n]; n++) {
+		if (!strcmp(envp[n], "LD_BIND_NOW=")) /* ld.so(8): that is to bind lazily */
+			envp[n] = bind_now;
+		bound |= !strncmp(envp[n], bind_now, 12);
+	}
 	char **copy = malloc((n + 2) * sizeof(*copy));
 	if (!copy)
 		rdb_fatal("out of memory");
@@ -71,8 +78,8 @@ static char **upper_environment(char **envp)
 	return copy;
 }
 
-/* A program that replaced itself: the directory is the new one's.  The log is one in name only: what the program is,
- * and its files. */
+/* A program that replaced itself: the directory is now the new program's.  Its log only says what the program is, and
+ * its files. */
 static void forget_program_before(void)
 {
 	char path[4096];
@@ -85,14 +92,20 @@ static int record(char **envp)
 	static char path[4096];
 	struct loaded prog;
 	const char *why = NULL;
+	signals_inherit();
 	options_make_absolute();
 	int rc = lower.opt.pids ? pids_open(lower.opt.pids) : 0;
 	if (rc)
-		rdb_warn("%s: %s: its processes go by other numbers now", lower.opt.pids, strerror(-rc));
-	rc = loader_find(lower.opt.exe ? lower.opt.exe : lower.opt.argv[0], path);
+		rdb_warn("%s: %s: the process IDs that the program knows are not translated to those of now",
+			 lower.opt.pids, strerror(-rc));
+	int program = lower.opt.exe_fd ? lower_fd(lower.opt.exe_fd)
+				       : program_find(lower.opt.exe ? lower.opt.exe : lower.opt.argv[0]);
+	rc = program < 0 ? program : program_path(program, path);
 	const char *called = lower.opt.exe ? lower.opt.exe : strchr(lower.opt.argv[0], '/') ? lower.opt.argv[0] : path;
 	if (!rc)
-		rc = script_follow(path, called);
+		rc = script_follow(&program, called);
+	if (!rc)
+		rc = program_path(program, path);
 	if (rc) {
 		rdb_warn("%s: %s", lower.opt.argv[0], rc == -ENOENT ? "no such program" : "not an executable file");
 		return rc == -ENOENT ? 127 : 126;
@@ -115,15 +128,16 @@ static int record(char **envp)
 		}
 	}
 	traps_begin();
-	rc = loader_load(path, called, lower.opt.argv, upper_environment(envp), &prog, &why);
+	rc = loader_load(program, path, called, lower.opt.argv, upper_environment(envp), &prog, &why);
 	if (rc) {
 		rdb_warn("%s: %s", path, why);
 		boundary_end(LOG_END_UNSUPPORTED, 126, why);
 		return 126;
 	}
+	lower_fd_close(program);
 	rc = boundary_init();
 	if (rc) {
-		rdb_warn("cannot take over system calls: %s", strerror(-rc));
+		rdb_warn("cannot intercept system calls: %s", strerror(-rc));
 		return 125;
 	}
 	/* ps(1) shows it by its own name */
@@ -139,7 +153,7 @@ static void replay_fill(ucontext_t *uc)
 {
 	image_registers(uc);
 	if (lower.opt.from_image) {
-		thaw(uc);
+		restore_state(uc);
 		return;
 	}
 	if (!(restarting() && tree() && shared_again_answered()) && live_due()) {
@@ -147,7 +161,7 @@ static void replay_fill(ucontext_t *uc)
 		return;
 	}
 	traps_set(true);
-	looks_ahead(uc);
+	poll_replay_ahead(uc);
 	if (serving()) {
 		agent_started(uc);
 	} else {
@@ -183,7 +197,7 @@ static int replay(void)
 	if (lower.opt.only_check) {
 		rc = image_check(lower.opt.checkpoint);
 		if (!rc && lower.opt.from_image)
-			rc = thaw_check(lower.opt.checkpoint);
+			rc = restore_state_check(lower.opt.checkpoint);
 		return rc == -EPROTO ? 3 : rc ? 5 : 0;
 	}
 	uint32_t segment = 0;
@@ -191,12 +205,15 @@ static int replay(void)
 	rc = image_restore(lower.opt.checkpoint, !lower.opt.checked, &segment, &off);
 	if (!rc && !lower.opt.from_image)
 		rc = replay_open(segment, off);
-	if (!rc && lower.opt.from_image && lower.opt.mode_after->coordinates)
+	if (!rc && lower.opt.from_image && lower.opt.mode_after->due)
 		coordinated_join();
 	if (!rc && lower.opt.from_image)
-		rc = thaw_prepare(lower.opt.checkpoint);
+		rc = restore_state_prepare(lower.opt.checkpoint);
 	if (!rc)
 		rc = boundary_init();
+	/* the recording says which signals the program has blocked, not our parent */
+	const uint64_t none = 0;
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
 	if (!rc && serving())
 		rc = boundary_handle(SIGUSR1, agent_interrupt, 0);
 	if (!rc && serving()) /* overdue.h */
@@ -205,7 +222,7 @@ static int replay(void)
 		rc = agent_init(lower.opt.agent_fd);
 	if (!rc && verifying() && !lower.opt.from_image)
 		rc = upper_open();
-	if (!rc && expanding())
+	if (!rc && lower.opt.expand)
 		rc = expand_begin();
 	if (rc) {
 		if (rc != -EBADMSG && rc != -EPROTO)
@@ -226,9 +243,9 @@ int main(int argc, char **argv, char **envp)
 		return 125;
 	}
 	/* before all else: every thread is found through its GS base */
-	int rc = probe_fsgsbase() ? 0 : fsgsbase_emulate();
+	int rc = thread_pointer_prepare();
 	if (rc) {
-		rdb_warn("no FSGSBASE instructions here, and they cannot be emulated: %s", strerror(-rc));
+		rdb_warn("this processor has no FSGSBASE instructions, and rdb cannot emulate them: %s", strerror(-rc));
 		return 125;
 	}
 	lower_at_fatal = boundary_end_unsupported;
@@ -240,6 +257,7 @@ int main(int argc, char **argv, char **envp)
 		rdb_fatal("out of memory");
 	options_parse(argc, argv);
 	descriptors_init();
+	trace_init();
 	const char *dispatch = getenv("RDB_DISPATCH"); /* for tests of the fall-back */
 	if (!seccomp_in_use() && (!probe_dispatch() || (dispatch && !strcmp(dispatch, "seccomp"))))
 		seccomp_use(false);

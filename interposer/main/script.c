@@ -3,46 +3,45 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include "answer/program.h"
+#include "base/descriptors.h"
 #include "base/lower.h"
-#include "answer/loader.h"
 
-static int follow(char *path, const char *name, unsigned depth)
+/* The interpreter, its argument and the script's name in place of argv[0]. */
+static int put_before(const struct script *s, const char *name)
 {
-	static char line[5][4096];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, line[depth], sizeof(line[0]) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n < 3 || strncmp(line[depth], "#!", 2))
-		return 0;
-	line[depth][n] = 0;
-	line[depth][strcspn(line[depth], "\n")] = 0;
-	char *interp = line[depth] + 2 + strspn(line[depth] + 2, " \t");
-	char *arg = interp + strcspn(interp, " \t");
-	if (*arg)
-		*arg++ = 0;
-	arg += strspn(arg, " \t");
-	for (char *end = arg + strlen(arg); end > arg && strchr(" \t", end[-1]);)
-		*--end = 0;
-	size_t argc = 0;
+	size_t argc = 0, k = 0;
 	while (lower.opt.argv[argc])
 		argc++;
 	char **v = calloc(argc + 3, sizeof(*v)), *script = strdup(name);
 	if (!v || !script)
 		return -ENOMEM;
-	size_t k = 0;
-	v[k++] = interp;
-	if (*arg)
-		v[k++] = arg;
+	v[k++] = s->interp;
+	if (s->arg)
+		v[k++] = s->arg;
 	v[k++] = script;
 	memcpy(v + k, lower.opt.argv + 1, (argc - 1) * sizeof(*v));
 	lower.opt.argv = v;
-	int rc = loader_find(interp, path);
-	return rc ? rc : depth == 4 ? -ELOOP : follow(path, interp, depth + 1);
+	return 0;
 }
 
-int script_follow(char *path, const char *name)
+int script_follow(int *program, const char *name)
 {
-	return follow(path, name, 0);
+	static struct script scripts[SCRIPTS_NESTED + 1];
+	for (unsigned depth = 0;; depth++) {
+		struct script *s = &scripts[depth];
+		int rc = program_script(*program, s);
+		if (rc <= 0)
+			return rc;
+		rc = put_before(s, name);
+		if (rc)
+			return rc;
+		lower_fd_close(*program);
+		*program = program_open(AT_FDCWD, s->interp, 0);
+		if (*program < 0)
+			return *program;
+		if (depth == SCRIPTS_NESTED)
+			return -ELOOP;
+		name = s->interp;
+	}
 }

@@ -2,8 +2,8 @@
 #ifndef RDB_SCRIPT_H
 #define RDB_SCRIPT_H
 
-/* Puts the interpreter before the command line, path becomes its path; name is what the script was called by.
- * 0, also where it is no script, or -errno: not found, or scripts nested too deep. */
-int script_follow(char *path, const char *name);
+/* Puts the interpreters before the command line; *program (answer/program.h) becomes the last interpreter's.  name:
+ * what the script was called.  Returns 0, also if it is no script, or -errno: not found, or scripts nested too deep. */
+int script_follow(int *program, const char *name);
 
 #endif

@@ -9,17 +9,19 @@
 #include "image/image.h"
 #include "replay/call_names.h"
 #include "replay/replica.h"
-#include "restart/own_files.h"
-#include "restart/posix_timers.h"
-#include "restart/shared_again.h"
-#include "restart/written_copies.h"
+#include "restart/copies/own_files.h"
+#include "restart/process/posix_timers.h"
+#include "restart/memory/shared_again.h"
+#include "restart/base/open_table.h"
+#include "restart/live/live.h"
 #include "task/baton.h"
 #include "task/computation.h"
+#include "task/polling.h"
 #include "task/signals.h"
 #include "task/thread.h"
 #include "task/thread_images.h"
 #include "text/registers.h"
-#include "text/tsc_sites.h"
+#include "text/counter_sites.h"
 
 static void forked(void)
 {
@@ -30,7 +32,7 @@ static void forked(void)
 static const struct source sources = {
 	.syscall = syscall_event,
 	.started = thread_started,
-	.tsc = tsc_gate,
+	.counter = counter_gate,
 	.spin = spin_gate,
 	.core = clock_call,
 	.fault = signals_fault,
@@ -39,6 +41,9 @@ static const struct source sources = {
 	.deliver = signals_want_delivery,
 	.resume = signals_resume,
 	.look = computation_looked_at,
+	.polls = polling_asks,
+	.polled = polling_answered,
+	.time = polling_clock,
 	.made_thread = signals_reclaim,
 	.forked = forked,
 	.leaves = vfork_leaving,
@@ -58,10 +63,10 @@ static const struct schedule baton = {
 };
 
 static const struct text_thread running = {
-	.fs_base = replica_fs_base,
-	.set_fs_base = replica_set_fs_base,
+	.tls = replica_tls,
+	.set_tls = replica_set_tls,
 	.number = replica_thread,
-	.in_gate = replica_in_gate,
+	.in_gate = boundary_in_gate,
 };
 
 static const struct image_threads threads = {.take = threads_take, .put = threads_put};
@@ -84,4 +89,5 @@ void sources_set(void)
 	text_thread = &running;
 	image_threads = &threads;
 	other_names = &names;
+	open_owners = &live_owners;
 }

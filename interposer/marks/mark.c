@@ -1,8 +1,9 @@
 #include "marks/mark.h"
 #include <errno.h>
 #include <string.h>
+#include "arch/registers.h"
 #include "base/crc32c.h"
-#include "base/layout.h"
+#include "interface/layout.h"
 #include "marks/mark_pages.h"
 #include "space/arena.h"
 #include "marks/mark_trace.h"
@@ -10,16 +11,14 @@
 #include "space/upper_memory.h"
 #include "text/emulate.h"
 
-enum { XMM_LEN = 256 };
-
 static uint32_t vector_crc(const ucontext_t *uc)
 {
-	const char *fp = (const char *)uc->uc_mcontext.fpregs;
+	const void *vectors = uc_vectors(uc);
 
-	return fp ? crc32c(0, fp + MARK_XMM_AT, XMM_LEN) : 0;
+	return vectors ? crc32c(0, vectors, VECTORS_BYTES) : 0;
 }
 
-/* What of [from, to) is there, around `at`: whole pages decide. */
+/* Clips [from, to) around `at` to what is mapped, by whole pages. */
 static void clip(uint64_t at, uint64_t *from, uint64_t *to)
 {
 	uint64_t page = at & ~(RDB_PAGE - 1);
@@ -32,7 +31,7 @@ static void clip(uint64_t at, uint64_t *from, uint64_t *to)
 		*to = *from;
 }
 
-/* A function that calls itself may be where it was before but for frames that are far up. */
+/* Checksum of the stack further up: a recursive function may stand where it was before, except for frames far up. */
 static uint32_t far_crc(const struct mark *m)
 {
 	uint64_t from = m->stack_from + m->stack_len, to = from;
@@ -42,14 +41,14 @@ static uint32_t far_crc(const struct mark *m)
 	return crc32c(1, (const void *)from, to - from) | 1; /* never 0 */
 }
 
-/* Programs and libraries have patches of ours in their text, and do not change it. */
+/* The text of a file that the program cannot write to is left out: it has patches of ours, and does not change. */
 static void take_text(struct mark *m)
 {
-	uint64_t from = m->rip - MARK_TEXT_BEFORE, to = m->rip + MARK_TEXT_BEHIND;
+	uint64_t from = m->pc - MARK_TEXT_BEFORE, to = m->pc + MARK_TEXT_BEHIND;
 
-	if (arena_file_at(m->rip) && !upper_writable(m->rip, 1))
+	if (arena_file_at(m->pc) && !upper_writable(m->pc, 1))
 		return;
-	clip(m->rip, &from, &to);
+	clip(m->pc, &from, &to);
 	m->text_from = from;
 	m->text_len = (uint32_t)(to - from);
 	m->text_crc = crc32c(0, (const void *)from, m->text_len);
@@ -65,15 +64,14 @@ bool mark_text_here(const struct mark *m)
 
 static void fill(const ucontext_t *uc, struct mark *m)
 {
-	const greg_t *g = uc->uc_mcontext.gregs;
-	uint64_t sp = (uint64_t)g[REG_RSP], from = sp - MARK_STACK_BELOW, to = sp + MARK_STACK_ABOVE;
+	uint64_t sp = uc_sp(uc), from = sp - MARK_STACK_BELOW, to = sp + MARK_STACK_ABOVE;
 
-	for (unsigned i = 0; i < 16; i++)
-		m->gpr[i] = (uint64_t)g[registers_greg[i]];
-	m->rip = uc_pc(uc);
-	m->flags = (uint64_t)g[REG_EFL] & MARK_FLAGS;
+	for (unsigned i = 0; i < GENERAL_REGISTERS; i++)
+		m->gpr[i] = *uc_general(uc, i);
+	m->pc = uc_pc(uc);
+	m->flags = (UC_FLAGS(uc) & (MARK_FLAGS | MARK_UNSURE)) | MARK_UNSURE_KNOWN;
 	for (unsigned i = 0; i < m->nvectors; i++)
-		m->vector[i] = mark_xmm(uc, m->vector_n[i]);
+		m->vector[i] = uc_vector_low(uc, m->vector_n[i]);
 	clip(sp, &from, &to);
 	m->stack_from = from;
 	m->stack_len = (uint32_t)(to - from);
@@ -123,7 +121,7 @@ void mark_count_begin(const struct mark *m)
 	const bool counts = m && m->arrivals;
 
 	left = counts ? -(int64_t)m->arrivals : 0;
-	emulate_counted = (struct emulate_counted){counts ? m->rip : 0, &left};
+	emulate_counted = (struct emulate_counted){counts ? m->pc : 0, &left};
 }
 
 void mark_count_to(int64_t *counter)
@@ -136,24 +134,22 @@ void mark_count_to(int64_t *counter)
 
 uint64_t mark_counted_check(const ucontext_t *uc)
 {
-	const uint64_t flags = (uint64_t)uc->uc_mcontext.gregs[REG_EFL] & MARK_FLAGS;
+	const uint64_t flags = UC_FLAGS(uc) & MARK_FLAGS;
 	uint32_t sum = crc32c(0, &flags, sizeof(flags));
 
-	for (unsigned i = 0; i < 16; i++)
-		sum = crc32c(sum, &uc->uc_mcontext.gregs[registers_greg[i]], sizeof(greg_t));
+	for (unsigned i = 0; i < GENERAL_REGISTERS; i++)
+		sum = crc32c(sum, uc_general(uc, i), sizeof(uint64_t));
 	return sum;
 }
 
 bool mark_registers_here(const struct mark *m, const ucontext_t *uc)
 {
-	const greg_t *g = uc->uc_mcontext.gregs;
-
 	if (m->arrivals)
-		return uc_pc(uc) == m->rip && *emulate_counted.left == -1;
-	if (uc_pc(uc) != m->rip || ((uint64_t)g[REG_EFL] & MARK_FLAGS) != m->flags)
+		return uc_pc(uc) == m->pc && *emulate_counted.left == -1;
+	if (uc_pc(uc) != m->pc || ((UC_FLAGS(uc) ^ m->flags) & MARK_FLAGS))
 		return false;
-	for (unsigned i = 0; i < 16; i++)
-		if ((uint64_t)g[registers_greg[i]] != m->gpr[i])
+	for (unsigned i = 0; i < GENERAL_REGISTERS; i++)
+		if (*uc_general(uc, i) != m->gpr[i])
 			return false;
 	return true;
 }
@@ -176,6 +172,12 @@ bool mark_here(const struct mark *m, const ucontext_t *uc)
 	return vector_crc(uc) == m->vector_crc && mark_pages_same(m);
 }
 
+void mark_arrived(const struct mark *m, ucontext_t *uc)
+{
+	if (!m->arrivals && m->flags & MARK_UNSURE_KNOWN)
+		UC_FLAGS(uc) = (UC_FLAGS(uc) & ~(uint64_t)MARK_UNSURE) | (m->flags & MARK_UNSURE);
+}
+
 int mark_load(struct mark *m, const void *bytes, size_t len)
 {
 	if (len < offsetof(struct mark, words) || len > sizeof(*m))
@@ -183,11 +185,11 @@ int mark_load(struct mark *m, const void *bytes, size_t len)
 	memset(m, 0, sizeof(*m));
 	memcpy(m, bytes, len);
 	if (m->nwords > MARK_WORDS || m->npages > MARK_PAGES || m->nvectors > MARK_VECTORS || mark_size(m) != len ||
-	    !RDB_IS_UPPER(m->rip) || m->stack_len > sizeof(m->stack) ||
+	    !RDB_IS_UPPER(m->pc) || m->stack_len > sizeof(m->stack) ||
 	    m->text_len > MARK_TEXT_BEFORE + MARK_TEXT_BEHIND)
 		return -EINVAL;
 	for (unsigned i = 0; i < m->nvectors; i++)
-		if (m->vector_n[i] > 15)
+		if (m->vector_n[i] >= VECTORS)
 			return -EINVAL;
 	for (unsigned i = 0; i < m->nwords; i++)
 		if (m->words[i].addr % 8)
@@ -203,8 +205,8 @@ int mark_load_counted(struct mark *m, const void *bytes, size_t len)
 		return -EINVAL;
 	memcpy(&c, bytes, len);
 	memset(m, 0, sizeof(*m));
-	m->rip = c.rip;
+	m->pc = c.pc;
 	m->arrivals = c.arrivals;
 	m->check = c.check;
-	return RDB_IS_UPPER(c.rip) && c.arrivals ? 0 : -EINVAL;
+	return RDB_IS_UPPER(c.pc) && c.arrivals ? 0 : -EINVAL;
 }

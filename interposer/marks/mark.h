@@ -3,7 +3,7 @@
  * While recording, a program that computes without events is stopped by a signal wherever it happens to
  * be.  The log keeps what tells this arrival from all others at the same pc: registers, stack, and words
  * of memory that change from one arrival to the next.  In replay a trampoline (trampoline.h) or an int3 at
- * rip stops at arrivals, and mark_here() says whether it is the one.
+ * pc stops at arrivals, and mark_here() says whether it is the one.
  */
 #ifndef RDB_MARK_H
 #define RDB_MARK_H
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
+#include "arch/registers.h"
 
 struct spin;
 
@@ -18,12 +19,14 @@ enum {
 	MARK_WORDS = 12,
 	MARK_VECTORS = 4,
 	MARK_PAGES = 16,
-	MARK_INSTRUCTIONS = 6000, /* a good bound for mark_take: about 0.2 ms of integer code */
-	MARK_FLAGS = 0xcc5,       /* OF DF SF ZF PF CF; AF is left undefined by what compilers emit */
-	MARK_STACK_BELOW = 128,   /* the red zone */
+	MARK_INSTRUCTIONS = 6000,        /* a good bound for mark_take: about 0.2 ms of integer code */
+	MARK_FLAGS = FLAGS_SEEN,         /* what is compared */
+	MARK_UNSURE = FLAGS_UNSURE,      /* not compared, but kept, ... */
+	MARK_UNSURE_KNOWN = FLAGS_SPARE, /* ... since the frame of a signal that is delivered here holds them */
+	MARK_STACK_BELOW = 128,          /* the red zone */
 	MARK_STACK_ABOVE = 384,
 	MARK_STACK_FAR = 8192, /* above that, callers' frames: by a checksum */
-	MARK_TEXT_BEFORE = 48, /* decoding from there has fallen into step at rip */
+	MARK_TEXT_BEFORE = 48, /* decoding that begins there is in step with the instructions at pc */
 	MARK_TEXT_BEHIND = 16,
 };
 
@@ -33,33 +36,33 @@ struct mark_word {
 
 /* Flat, native endianness: goes into the log as its first mark_size() bytes. */
 struct mark {
-	uint64_t gpr[16]; /* as numbered in instructions: rax rcx rdx rbx rsp rbp rsi rdi r8..r15 */
-	uint64_t rip, flags;
+	uint64_t gpr[GENERAL_REGISTERS]; /* as numbered in instructions */
+	uint64_t pc, flags;
 	uint64_t stack_from;
 	uint32_t stack_len;
 	uint32_t far_crc;               /* the stack from there on; 0: not known */
-	uint32_t vector_crc;            /* xmm0-15 */
+	uint32_t vector_crc;            /* of the vector registers */
 	uint32_t pages_crc;             /* mark_pages.h */
-	uint64_t vector[MARK_VECTORS];  /* low halves of those xmm registers that vary */
-	uint8_t vector_n[MARK_VECTORS]; /* which */
+	uint64_t vector[MARK_VECTORS];  /* low halves of those registers that vary */
+	uint8_t vector_n[MARK_VECTORS]; /* their numbers */
 	uint32_t nvectors;
-	uint16_t varies; /* bit n: gpr[n] was another one at the arrival before */
-	uint16_t heat;   /* arrivals at rip in a thousand instructions, as far as seen */
+	uint16_t varies; /* bit n: gpr[n] differed at the arrival before */
+	uint16_t heat;   /* arrivals at pc in a thousand instructions, as far as seen */
 	uint32_t nwords, npages;
 	uint64_t pages[MARK_PAGES];
-	/* The text around rip, where the program may have made it: it may have held other instructions before. */
+	/* The text around pc, if the program may have generated it: other instructions may have been there before. */
 	uint64_t text_from;
 	uint32_t text_len, text_crc;
 	uint8_t stack[MARK_STACK_BELOW + MARK_STACK_ABOVE];
 	struct mark_word words[MARK_WORDS]; /* those that change most often first */
-	/* Not 0: as of struct mark_counted, and rip is all that is above. */
+	/* arrivals not 0: as in struct mark_counted; of the fields above only pc is set. */
 	uint64_t arrivals, check;
 };
 
-/* The same where arrivals were counted while recording (text/spin_sites.h).  In the log. */
+/* A mark where the recording counted arrivals (text/spin_sites.h).  In the log. */
 struct mark_counted {
-	uint64_t rip, arrivals; /* since the event before */
-	uint64_t check;         /* of the registers there */
+	uint64_t pc, arrivals; /* since the event before */
+	uint64_t check;        /* checksum of the registers there */
 };
 
 enum mark_next {
@@ -84,12 +87,15 @@ int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const
  * events only. */
 extern bool (*mark_contested)(uint64_t start, uint64_t end);
 
-/* Is the text around rip what it is at the arrival?  Else an instruction may not even begin there.  No patch may
+/* Is the text around pc what it is at the arrival?  Else an instruction may not even begin there.  No patch may
  * be in it now. */
 bool mark_text_here(const struct mark *m);
-/* Is this the arrival?  As far as registers tell; and as all tells, if no patch is in memory that it compares. */
+/* Is this the arrival?  mark_registers_here() compares registers only.  mark_here() compares everything; no patch may
+ * be in memory that it compares. */
 bool mark_registers_here(const struct mark *m, const ucontext_t *uc);
 bool mark_here(const struct mark *m, const ucontext_t *uc);
+/* The program is stopped at the mark: restores what the mark keeps but does not compare. */
+void mark_arrived(const struct mark *m, ucontext_t *uc);
 
 static inline size_t mark_size(const struct mark *m)
 {
@@ -100,10 +106,10 @@ static inline size_t mark_size(const struct mark *m)
 int mark_load(struct mark *m, const void *bytes, size_t len);
 int mark_load_counted(struct mark *m, const void *bytes, size_t len);
 
-/* Replay.  The event before the mark, or before none (NULL), has been answered: arrivals are counted from here on, those
- * that are carried out in emulate(), others by mark_count_to() another counter. */
+/* Replay.  The event before the mark (NULL: there is no mark) has been answered: arrivals are counted from here on.
+ * emulate() counts those that it carries out; for others mark_count_to() names another counter. */
 void mark_count_begin(const struct mark *m);
-/* The counter (minus the arrivals that are left, -1 at the mark) is there from now on, or (NULL) here. */
+/* From now on the counter (minus the arrivals that are left, -1 at the mark) is at `counter`, or (NULL) in mark.c. */
 void mark_count_to(int64_t *counter);
 uint64_t mark_counted_check(const ucontext_t *uc);
 

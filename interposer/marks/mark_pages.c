@@ -1,7 +1,7 @@
 #include "marks/mark_pages.h"
 #include <string.h>
 #include "space/upper_memory.h"
-#include "base/layout.h"
+#include "interface/layout.h"
 #include "base/crc32c.h"
 #include "space/patches.h"
 
@@ -12,10 +12,10 @@ static uint64_t page_of(uint64_t addr)
 	return addr & ~(RDB_PAGE - 1);
 }
 
-/* Text is patched, and of the stack around its pointer the mark has all. */
+/* Text has patches, and the mark itself has the stack around its pointer. */
 static bool left_out(const struct mark *m, uint64_t page)
 {
-	const uint64_t text = page_of(m->rip);
+	const uint64_t text = page_of(m->pc);
 	return (page >= page_of(m->stack_from) && page < m->stack_from + m->stack_len + MARK_STACK_FAR) ||
 	       (page + RDB_PAGE >= text && page <= text + RDB_PAGE) || page == RDB_GATE ||
 	       (mark_contested && mark_contested(page, page + RDB_PAGE)) || !upper_writable(page, 1);

@@ -1,13 +1,14 @@
-/* Memory around a mark: the pages that its words, registers and stack point to.  What changes too seldom for its words, such as
- * a count of a few calls up or of an object, is likely to be there.  A stop at a candidate looks at them last. */
+/* Memory around a mark: the pages that its words, registers and stack point to.  What changes too seldom for the mark's
+ * words, such as a count of a few calls up or of an object, is likely to be there.  A stop at a candidate looks at
+ * these pages last. */
 #ifndef RDB_MARK_PAGES_H
 #define RDB_MARK_PAGES_H
 #include <stdbool.h>
 #include "marks/mark.h"
 
-/* While recording, everything else of the mark known. */
+/* While recording, once everything else of the mark is known. */
 void mark_pages_take(struct mark *m);
-/* They are as they were. */
+/* True: the pages are as they were. */
 bool mark_pages_same(const struct mark *m);
 
 #endif

@@ -2,16 +2,17 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
-#include "text/decode.h"
+#include "arch/registers.h"
+#include "arch/insn.h"
 #include "text/emulate.h"
 #include "text/fetch.h"
-#include "base/layout.h"
+#include "interface/layout.h"
 #include "base/monotonic.h"
 #include "text/registers.h"
-#include "text/string_insn.h"
+#include "arch/string_insn.h"
 #include "marks/spin.h"
 #include "text/spin_sites.h"
-#include "text/trampoline_code.h"
+#include "arch/trampoline_code.h"
 #include "space/upper_memory.h"
 
 enum {
@@ -23,16 +24,16 @@ enum {
 	LOOK_AHEAD = 48,
 	SHORT = 300, /* a trace that says nothing about what changes */
 	LIMIT_NS = 2000000,
-	AT_LAST = 500, /* instructions after that */
+	AT_LAST = 500, /* instructions after LIMIT_NS */
 };
 
 struct registers {
-	uint64_t gpr[16], xmm[16];
+	uint64_t gpr[GENERAL_REGISTERS], low[VECTORS];
 };
 
 struct visited {
 	uint64_t pc;
-	uint32_t trace; /* of this trace, or an old one's */
+	uint32_t trace; /* number of the trace; an older one: the entry is free */
 	uint32_t count, last;
 	bool jumped_to;
 	struct registers before; /* at the arrival before */
@@ -118,13 +119,13 @@ static void add_word(struct mark *m, unsigned limit, uint64_t addr)
 	for (unsigned i = 0; i < m->nwords; i++)
 		if (m->words[i].addr == addr)
 			return;
-	/* the gate's page holds addresses of the lower half, which are others in replay */
+	/* the gate's page holds addresses of the lower half, which differ in replay */
 	if (m->nwords < limit && (addr & ~(RDB_PAGE - 1)) != RDB_GATE &&
 	    !(mark_contested && mark_contested(addr, addr + 8)) && upper_readable(addr, 8))
 		m->words[m->nwords++].addr = addr;
 }
 
-/* A turn may be longer than what was traced. */
+/* Adds the words of the spin: a turn may be longer than the trace. */
 static void add_words_of(struct mark *m, const struct spin *spin)
 {
 	for (unsigned i = 0; i < spin->ncounters; i++)
@@ -153,32 +154,22 @@ static void choose_words(struct mark *m)
 		add_word(m, MARK_WORDS, trace.read[(trace.nread - i) % RECENT]);
 }
 
-/* The trace ended soon, at an instruction that we cannot carry out: what do it and those after it name?
- * Globals and locals; conditional jumps back are taken for those of loops. */
+/* The trace was short, since an instruction could not be carried out.  Adds the globals and locals that this
+ * instruction and those after it name. */
 static void look_ahead(const ucontext_t *uc, struct mark *m)
 {
 	ucontext_t at = *uc;
 
 	for (unsigned i = 0; i < LOOK_AHEAD; i++) {
 		const struct insn *in = fetch(uc_pc(&at));
-		bool fixed, jcc;
-		uint64_t next;
 
 		if (!in)
 			return;
-		next = uc_pc(&at) + in->len;
-		fixed = i == 0 ||
-			(in->index == 0xff && (in->rip_relative || in->base == 0xff || in->base == 4 || in->base == 5));
-		if (in->memory && fixed && !(in->map == MAP_0F && in->op == 0x1f) &&
-		    !(in->map == MAP_ONE && in->op == 0x8d))
+		if (i == 0 ? insn_touches(in) : insn_touches_variable(in))
 			add_word(m, MARK_WORDS, decode_address(in, &at) & ~7ull);
-		jcc = (in->map == MAP_ONE && in->op >= 0x70 && in->op <= 0x7f) ||
-		      (in->map == MAP_0F && in->op >= 0x80 && in->op <= 0x8f && !in->vector_prefix);
-		if ((in->map == MAP_ONE && (in->op == 0xe9 || in->op == 0xeb)) || (jcc && in->imm < 0))
-			next += (uint64_t)in->imm;
-		else if (in->jumps && !jcc && !(in->map == MAP_ONE && in->op == 0xe8))
+		UC_PC(&at) = insn_likely_next(in, uc_pc(&at));
+		if (!uc_pc(&at))
 			return;
-		at.uc_mcontext.gregs[REG_RIP] = (greg_t)next;
 	}
 }
 
@@ -198,7 +189,7 @@ static bool can_stop_at(uint64_t pc)
 	return true;
 }
 
-/* The fewest visits of those places that have been met lately. */
+/* The lowest number of visits among the places met lately. */
 static uint32_t coolest(uint32_t since)
 {
 	uint32_t best = UINT32_MAX;
@@ -214,10 +205,10 @@ static uint32_t coolest(uint32_t since)
 
 static void registers_now(const ucontext_t *uc, struct registers *r)
 {
-	for (unsigned i = 0; i < 16; i++) {
-		r->gpr[i] = (uint64_t)uc->uc_mcontext.gregs[registers_greg[i]];
-		r->xmm[i] = mark_xmm(uc, i);
-	}
+	for (unsigned i = 0; i < GENERAL_REGISTERS; i++)
+		r->gpr[i] = *uc_general(uc, i);
+	for (unsigned i = 0; i < VECTORS; i++)
+		r->low[i] = uc_vector_low(uc, i);
 }
 
 static void finish(const ucontext_t *uc, struct mark *m, const struct spin *within, const struct visited *v, uint32_t n,
@@ -228,12 +219,12 @@ static void finish(const ucontext_t *uc, struct mark *m, const struct spin *with
 	struct registers now;
 
 	registers_now(uc, &now);
-	for (unsigned i = 0; i < 16; i++) {
+	for (unsigned i = 0; i < GENERAL_REGISTERS; i++)
 		if (before->gpr[i] != now.gpr[i])
 			m->varies |= (uint16_t)(1u << i);
-		if (before->xmm[i] != now.xmm[i] && m->nvectors < MARK_VECTORS)
+	for (unsigned i = 0; i < VECTORS; i++)
+		if (before->low[i] != now.low[i] && m->nvectors < MARK_VECTORS)
 			m->vector_n[m->nvectors++] = (uint8_t)i;
-	}
 	m->heat = (uint16_t)(v ? v->count * 1000ull / (n + 1) : 0);
 	if (within)
 		add_words_of(m, within);
@@ -242,15 +233,15 @@ static void finish(const ucontext_t *uc, struct mark *m, const struct spin *with
 		look_ahead(uc, m);
 }
 
-/* A repeated string instruction is no place to stand in: carries it out to its end.  `any`: one that is
- * not repeated as well. */
+/* A mark cannot lie in a repeated string instruction: carries it out to its end. `any`: also one that is not
+ * repeated. */
 static int leave_string(ucontext_t *uc, bool any)
 {
 	const struct insn *in = fetch(uc_pc(uc));
 
-	if (in && in->map == MAP_0F38 && in->vector_prefix && in->op >= 0x90 && in->op <= 0x93)
-		return -EAGAIN; /* a gather keeps its progress in its mask */
-	if (!in || !in->string || !(any || in->rep || in->repne))
+	if (in && insn_gathers(in))
+		return -EAGAIN;
+	if (!in || !in->string || !(any || string_repeats(in)))
 		return 0;
 	return string_finish(uc, in);
 }
@@ -289,13 +280,13 @@ int mark_trace(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
 			instructions = n + AT_LAST < instructions ? n + AT_LAST : instructions;
 		}
 		if (n == search && !spin)
-			least = coolest(search / 2) + 1; /* the arrival to come */
+			least = coolest(search / 2) + 1; /* + 1: the arrival to come */
 		if (n >= instructions)
 			break;
 		if (spin && n >= warm && !(fresh && v && v->count > 1) && spin_ends(spin))
 			break;
 		slow = false;
-		/* new to us, or one of the rarest, or at last any that is possible at all */
+		/* met for the first time, or one of the rarest, or at last any that is possible at all */
 		good = n >= warm && v && (v->count == 1 || n + AT_LAST >= instructions);
 		if (!spin && (good || (n >= search && v && v->count <= least)) && can_stop_at(pc))
 			break;
@@ -303,7 +294,7 @@ int mark_trace(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
 		how = emulate(uc, false, &did);
 		if (how == EMU_PLAIN && leave_string(uc, true) == 0 && uc_pc(uc) != pc) {
 			did.naccess = 0;
-			slow = true; /* it may have been long */
+			slow = true; /* it may have taken long */
 		} else if (how != EMU_DONE) {
 			break;
 		}

@@ -1,9 +1,11 @@
 #include "marks/spin.h"
 #include <string.h>
+#include "arch/registers.h"
 #include "text/registers.h"
 #include "space/upper_memory.h"
-#include "base/context.h"
-#include "text/decode.h"
+#include "arch/context.h"
+#include "base/lower.h"
+#include "arch/insn.h"
 #include "text/emulate.h"
 #include "text/fetch.h"
 #include "base/crc32c.h"
@@ -13,28 +15,42 @@
 enum { FIRST_LOOK = 16, ALIKE = 3, STORED = 64, LOOKS = 64, PLACES = 32 };
 
 struct word {
-	uint64_t addr, value; /* before the turn; what it has grown by after it */
-	uint32_t changes;     /* bool: was another one at times */
+	uint64_t addr, value; /* value: before the turn; after it: by how much it has grown */
+	uint32_t changes;     /* bool: the value differed at times */
 	uint32_t plain;       /* bool: not only stored by atomic instructions */
 };
 
 /* From one arrival at a place to the next. */
 struct turn {
-	uint64_t gpr[16]; /* at its end; then what they have grown by in it */
-	uint64_t xmm[16];
+	uint64_t gpr[GENERAL_REGISTERS]; /* at the end of the turn; then by how much they have grown in it */
+	uint64_t low[VECTORS];           /* of the vector registers */
 	struct word stored[STORED];
 	unsigned nstored, nreads, nchanged, ncounters;
-	uint32_t reads; /* which addresses */
+	uint32_t reads; /* checksum of the addresses read */
 	unsigned nplaces;
-	bool pauses, too_many, more_reads; /* more: than are in looked_at */
-	uint64_t pause;                    /* the last one */
+	bool pauses, too_many, more_reads; /* more_reads: more than are in looked_at */
+	uint64_t pause;                    /* address of the last pause */
 	uint64_t place[PLACES];
 };
 
 static struct turn now, last_found;
-static bool atomic; /* the instruction that is carried out */
+static bool atomic; /* the current instruction is atomic */
 static struct access looked_at[LOOKS];
 static unsigned nlooked_at; /* in this turn, each once */
+static unsigned turns;
+static uint64_t map_known_at;
+
+void spin_know_map(void)
+{
+	if (map_known_at != lower.event)
+		upper_here();
+	map_known_at = lower.event;
+}
+
+void spin_map_stays(void)
+{
+	map_known_at += map_known_at + 1 == lower.event;
+}
 
 static void add_read(const struct access *a)
 {
@@ -97,26 +113,27 @@ static void before_store(uint64_t addr, uint64_t len)
 
 static void registers_of(const ucontext_t *uc, struct turn *t)
 {
-	for (unsigned i = 0; i < 16; i++) {
-		t->gpr[i] = (uint64_t)uc->uc_mcontext.gregs[registers_greg[i]];
-		t->xmm[i] = mark_xmm(uc, i);
-	}
+	for (unsigned i = 0; i < GENERAL_REGISTERS; i++)
+		t->gpr[i] = *uc_general(uc, i);
+	for (unsigned i = 0; i < VECTORS; i++)
+		t->low[i] = uc_vector_low(uc, i);
 }
 
 static void begin_turn(const ucontext_t *uc)
 {
 	memset(&now, 0, offsetof(struct turn, place));
 	nlooked_at = 0;
+	turns++;
 	registers_of(uc, &now);
 }
 
-/* What has changed, as differences.  False: this turn did some work. */
+/* Turns t into differences.  False: the turn did some work. */
 static bool end_turn(const ucontext_t *uc, struct turn *t)
 {
 	*t = now;
 	registers_of(uc, t);
-	bool waits = !memcmp(t->xmm, now.xmm, sizeof(t->xmm)) && !t->too_many;
-	for (unsigned i = 0; i < 16; i++) {
+	bool waits = !memcmp(t->low, now.low, sizeof(t->low)) && !t->too_many;
+	for (unsigned i = 0; i < GENERAL_REGISTERS; i++) {
 		t->gpr[i] -= now.gpr[i];
 		t->ncounters += t->gpr[i] != 0;
 	}
@@ -143,15 +160,14 @@ static bool step(ucontext_t *uc)
 	struct emulated did;
 	if (!in)
 		return false;
-	const bool pause = in->map == MAP_ONE && in->rep && in->op == 0x90;
+	const bool pause = insn_pauses(in);
 	const uint64_t pc = uc_pc(uc);
 	now.pauses |= pause;
 	if (pause)
 		now.pause = pc;
 	if (now.nplaces < PLACES)
 		now.place[now.nplaces++] = pc;
-	/* xchg needs no prefix */
-	atomic = in->lock || (in->map == MAP_ONE && (in->op | 1) == 0x87);
+	atomic = insn_atomic(in);
 	if (emulate(uc, false, &did) != EMU_DONE)
 		return false;
 	spin_sites_passed(pc);
@@ -164,7 +180,8 @@ static bool step(ucontext_t *uc)
 	return true;
 }
 
-/* What it writes is its own.  But a lock that it tries to take in vain is what it waits for. */
+/* Is the word the spin's own, since the spin writes to it?  A lock that it tries to take in vain is not: the spin waits
+ * for it. */
 static bool own(const struct turn *t, uint64_t addr)
 {
 	for (unsigned i = 0; i < t->nstored; i++)
@@ -176,6 +193,8 @@ static bool own(const struct turn *t, uint64_t addr)
 static void describe(const struct turn *t, struct spin *spin)
 {
 	spin->n = spin->ncounters = spin->nchanged = 0;
+	spin->asks = false;
+	spin->counts = t->ncounters || t->nchanged;
 	for (unsigned i = 0; i < nlooked_at && spin->n < SPIN_WORDS; i++)
 		if (!own(t, looked_at[i].addr)) {
 			spin->word[spin->n].addr = looked_at[i].addr;
@@ -189,8 +208,8 @@ static void describe(const struct turn *t, struct spin *spin)
 	}
 }
 
-/* Three turns alike: numbers that a computation ends with may be alike in two by chance.  A loop that counts may be the delay
- * within the one that looks: where it is left, what is around it is looked at. */
+/* Wants three turns alike: the last numbers of a computation may be alike in two by chance.  A loop that counts may be
+ * the delay within the loop that looks: when it is left, the loop around it is examined. */
 static bool goes_round(ucontext_t *uc, struct spin *spin, unsigned instructions)
 {
 	static struct turn turn, before;
@@ -236,6 +255,11 @@ static bool goes_round(ucontext_t *uc, struct spin *spin, unsigned instructions)
 	return found;
 }
 
+static void nothing(struct spin *spin)
+{
+	spin->n = spin->ncounters = spin->nchanged = 0;
+}
+
 bool spin_here(ucontext_t *uc, struct spin *spin, unsigned instructions)
 {
 	upper_here();
@@ -243,24 +267,22 @@ bool spin_here(ucontext_t *uc, struct spin *spin, unsigned instructions)
 	const bool found = goes_round(uc, spin, instructions);
 	emulate_before_store = NULL;
 	if (!found)
-		spin->n = spin->ncounters = spin->nchanged = 0;
+		nothing(spin);
 	return found;
 }
 
-static bool comes_back(ucontext_t *uc)
+static bool goes_to(ucontext_t *uc, uint64_t place, unsigned instructions)
 {
-	const uint64_t place = uc_pc(uc);
-	begin_turn(uc);
-	for (unsigned n = 0; n < SPIN_TURN; n++) {
-		if (!step(uc))
-			return false;
-		if (uc_pc(uc) == place)
-			return true;
-	}
-	return false;
+	bool there = false;
+	emulate_before_store = before_store;
+	for (unsigned n = 0; !there && n < instructions && step(uc); n++)
+		there = uc_pc(uc) == place;
+	emulate_before_store = NULL;
+	return there;
 }
 
-/* Others than the program may end it at any time: a replay has their stores at events only, and not the same turns. */
+/* May others than the program end the spin at any time?  A replay has their stores at events only, and not the same
+ * turns. */
 static bool contested(void)
 {
 	for (unsigned i = 0; mark_contested && i < nlooked_at; i++)
@@ -269,18 +291,54 @@ static bool contested(void)
 	return false;
 }
 
-bool spin_turn(ucontext_t *uc, struct spin *spin)
+static bool waits(const ucontext_t *uc, struct spin *spin)
 {
 	static struct turn turn;
-	emulate_before_store = before_store;
-	const bool found = comes_back(uc) && end_turn(uc, &turn) && !contested();
-	emulate_before_store = NULL;
-	spin->n = spin->ncounters = spin->nchanged = 0;
+	const bool found = end_turn(uc, &turn);
 	if (found)
 		describe(&turn, spin);
 	if (found && (turn.more_reads || spin->n == SPIN_WORDS))
-		spin->n = 0; /* it may be for something else */
+		spin->n = 0; /* it may wait for something else */
 	return found;
+}
+
+bool spin_turn(ucontext_t *uc, struct spin *spin)
+{
+	begin_turn(uc);
+	if (goes_to(uc, uc_pc(uc), SPIN_TURN) && waits(uc, spin) && !contested())
+		return true;
+	nothing(spin);
+	return false;
+}
+
+unsigned spin_asks(const ucontext_t *uc)
+{
+	begin_turn(uc);
+	now.pauses = true; /* a thread that asks in vain pauses */
+	return turns;
+}
+
+/* Is it still this turn, and what it has stored to still mapped?  One of its events may have unmapped it. */
+static bool goes_on(unsigned turn)
+{
+	bool there = turn == turns;
+	spin_know_map();
+	for (unsigned i = 0; there && i < now.nstored; i++)
+		there = upper_readable(now.stored[i].addr, sizeof(now.stored[i].value));
+	return there;
+}
+
+bool spin_asks_more(unsigned turn, ucontext_t *uc, uint64_t place)
+{
+	return goes_on(turn) && goes_to(uc, place, SPIN_ASKS);
+}
+
+bool spin_asks_again(unsigned turn, const ucontext_t *uc, struct spin *spin)
+{
+	spin->asks = goes_on(turn) && waits(uc, spin);
+	if (!spin->asks)
+		nothing(spin);
+	return spin->asks;
 }
 
 static bool once(const struct turn *t, uint64_t pc)
@@ -291,7 +349,7 @@ static bool once(const struct turn *t, uint64_t pc)
 	return n == 1;
 }
 
-/* Who pauses waits; and then what comes late in a turn, after its looks. */
+/* The pause comes first, then places late in the turn, after its looks. */
 uint64_t spin_place(unsigned i)
 {
 	const struct turn *t = &last_found;

@@ -1,9 +1,9 @@
-/* What an MPI handle looks like in the upper half, for the stub and for the real side.
+/* Format of MPI handles in the upper half, for the stub and for the real side.
  *
- * A handle is a pointer in Open MPI's ABI, which is what the stub proper has (other ABIs: shim/).  A predefined one is the address of a data symbol of the
- * stub (or of the program's copy of it) that begins with struct rdb_predef; a dynamic one is no
- * address at all: RDB_DYNAMIC | class << 48 | id, which no user address can equal; or, where Open MPI's Fortran
- * library will look into it, the address of a body (stub/bodies.c), which begins with struct rdb_predef, too.
+ * The stub proper has Open MPI's ABI (other ABIs: shim/), in which a handle is a pointer.  A predefined handle is the
+ * address of a data symbol of the stub (or of the program's copy of it) that begins with struct rdb_predef.  A dynamic
+ * handle is RDB_DYNAMIC | class << 48 | id, which is no valid address.  If Open MPI's Fortran library looks into an
+ * object, its handle is the address of a body (stub/bodies.c), which begins with struct rdb_predef, too.
  */
 #ifndef RDB_MPI_HANDLES_H
 #define RDB_MPI_HANDLES_H
@@ -33,9 +33,9 @@ enum rdb_class {
 struct rdb_predef {
 	uint32_t magic;
 	uint16_t class;
-	uint16_t fortran; /* mpif.h's number of it */
+	uint16_t fortran; /* its number in mpif.h */
 	const char *name;
-	uint32_t id; /* of a predefined handle, or of an object that Open MPI's Fortran library looks into */
+	uint32_t id;
 };
 
 static inline void *rdb_handle(unsigned class, uint32_t id)
@@ -43,7 +43,7 @@ static inline void *rdb_handle(unsigned class, uint32_t id)
 	return (void *)(RDB_DYNAMIC | (uint64_t) class << 48 | id);
 }
 
-/* The id of an upper handle; 0 if it is none of that class. */
+/* The id of an upper handle; 0 if it is not a handle of this class. */
 static inline uint32_t rdb_id(unsigned class, const void *handle)
 {
 	uint64_t value = (uint64_t)handle;
@@ -56,8 +56,8 @@ static inline uint32_t rdb_id(unsigned class, const void *handle)
 	return predef->id;
 }
 
-/* What the stub shows the real side in MPI_Init: where its predefined handles are (the program
- * may have moved them by copy relocations), indexed by class and id. */
+/* Addresses of the stub's predefined handles, by class and id, for the real side.  Passed in MPI_Init, since copy
+ * relocations may have moved them into the program. */
 struct rdb_predef_table {
 	const struct rdb_predef *const *handles[RDB_CLASSES];
 	uint32_t count[RDB_CLASSES];

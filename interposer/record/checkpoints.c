@@ -18,15 +18,16 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/descriptors.h"
+#include "base/monotonic.h"
 #include "crossing/boundary.h"
 #include "record/checkpoints.h"
 #include "record/cut_files.h"
-#include "base/fsgsbase.h"
-#include "base/probe.h"
+#include "arch/thread_pointer.h"
 #include "space/device_memory.h"
 #include "space/shared_memory.h"
 #include "text/spin_sites.h"
-#include "text/tsc_sites.h"
+#include "text/counter_sites.h"
 #include "answer/made_text.h"
 #include "space/dirty.h"
 #include "image/image.h"
@@ -42,16 +43,16 @@ enum {
 	COST_PERCENT = 1,
 	SKIPPED = 63,            /* events at most between two looks at the clock, */
 	SKIPPED_NS = 1000000,    /* if this little has passed */
-	FAULT_NS = 2500,         /* of the program, while the child lives */
-	PAGE_NS = 5000,          /* expected of the first: fork, write, fault */
+	FAULT_NS = 2500,         /* a page fault of the program while the child lives */
+	PAGE_NS = 5000,          /* expected cost of a page in the first checkpoint: fork, write, fault */
 	PAUSE_NS = 200000,       /* between two looks at a child that is waited for */
-	LOOK_MOST_NS = 50000000, /* so much a look counts: time goes on while this process is stopped, too */
+	LOOK_MOST_NS = 50000000, /* longest pause that counts: time also passes while this process is stopped */
 };
 /* A child that is waited for and does nothing for so long is given up. */
 static const uint64_t STILL_NS = 10 * 1000000000ul;
 static const uint64_t DEFAULT_NS = 10 * 1000000000ul, LOOK_NS = 10 * 1000000ul, AGAIN_NS = 100 * 1000000ul;
 
-/* What the child says. */
+/* The child's report. */
 struct report {
 	volatile int32_t rc;       /* of writing the image */
 	volatile uint32_t written; /* 1: rc is there */
@@ -60,7 +61,7 @@ struct report {
 
 static struct {
 	unsigned number; /* of the newest image begun */
-	unsigned base;   /* of its chain */
+	unsigned base;   /* number of the full image that its chain begins with */
 	bool broken;     /* which pages were written to since is not known: the next image is a full one */
 	bool wanted;     /* at the trap after a hypercall */
 	bool warned;
@@ -81,13 +82,6 @@ static volatile bool requested; /* by a signal */
 void checkpoint_request(void)
 {
 	requested = true;
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts = {0};
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /* Coarse: it is read at every event. */
@@ -112,8 +106,11 @@ static void failed(int rc, int status)
 		rdb_warn("%s: checkpoint %u could not be written: %s; the recording goes on", lower.opt.dir,
 			 ckpt.writing.number, strerror(-rc));
 	else
-		rdb_warn("%s: checkpoint %u could not be written: its process was killed (%d); the recording goes on",
-			 lower.opt.dir, ckpt.writing.number, WIFSIGNALED(status) ? WTERMSIG(status) : status);
+		rdb_warn("%s: checkpoint %u could not be written: the process that writes it %s %d; the recording goes "
+			 "on",
+			 lower.opt.dir, ckpt.writing.number,
+			 WIFSIGNALED(status) ? "was killed by signal" : "ended with exit code",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 static void finished(int status, const struct rusage *ru)
@@ -157,7 +154,7 @@ static void look(void)
 	while (pid == -EINTR);
 	if (pid == 0)
 		return;
-	if (pid < 0) /* gone otherwise: nobody knows how */
+	if (pid < 0) /* gone in some other way */
 		memset(&ru, 0, sizeof(ru));
 	finished(status, &ru);
 }
@@ -178,8 +175,8 @@ static void kill_child(void)
 	raw_syscall(SYS_kill, ckpt.child, SIGKILL, 0, 0, 0, 0);
 }
 
-/* Until the child has ended, or has had no time of a processor for long: somebody has stopped it, or its disk does not
- * answer. */
+/* Waits until the child has ended.  Gives it up if it gets no processor time for long: it was stopped, or its disk does
+ * not answer. */
 static void await_child(bool (*over)(void))
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
@@ -194,7 +191,7 @@ static void await_child(bool (*over)(void))
 		used = uses;
 		if (still >= STILL_NS) {
 			if (!ckpt.report->written)
-				rdb_warn("%s: checkpoint %u is given up: the process that writes it does nothing; the "
+				rdb_warn("%s: checkpoint %u is given up: the process that writes it hangs; the "
 					 "program goes on",
 					 lower.opt.dir, ckpt.writing.number);
 			ckpt.warned = ckpt.given_up = true;
@@ -232,24 +229,23 @@ static void child(const struct image_plan *plan, unsigned pack)
 	struct sigaction sa = {.sa_handler = SIG_DFL};
 	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++)
 		sigaction(faults[i], &sa, NULL);
-	if (!probe_fsgsbase())
-		fsgsbase_emulate();
-	/* pipes that others wait at, the lower half's too */
+	thread_pointer_prepare();
+	/* others may wait for the end of a pipe, also of the lower half's */
 	raw_syscall(SYS_close_range, 0, ~0u, 0, 0, 0, 0);
 	device_memory_settle();
-	tsc_sites_settle();
+	counter_sites_settle();
 	spin_sites_settle();
 	ckpt.report->rc = image_write(plan, true);
 	if (ckpt.beside)
 		ckpt.report->rc = ckpt.beside(plan->number, ckpt.report->rc);
 	ckpt.report->written = 1;
-	/* from here on the program writes to pages of its own */
+	/* from here on the program's writes do not copy pages */
 	munmap((void *)0x10000, RDB_ARENA_END - 0x10000);
 	setpriority(PRIO_PROCESS, 0, 19);
-	/* what is bounded by bytes is dropped soon, and waited for */
+	/* with --keep in bytes images are dropped soon, and the program waits for the child */
 	if (!ckpt.report->rc && pack < ckpt.done_base && lower.opt.keep.unit != LIMIT_BYTES) {
 		int rc = image_compress(pack);
-		/* one that is not there, or cannot be read, is passed over */
+		/* an image that is missing or cannot be read is passed over */
 		ckpt.report->packed = rc != -ENOSPC && rc != -EDQUOT;
 	}
 	raw_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
@@ -277,7 +273,7 @@ static int begin(struct image_plan *plan)
 	long pid = raw_syscall(SYS_clone, 0, 0, 0, 0, 0, 0);
 	if (pid == 0)
 		child(plan, ckpt.packed);
-	shared_thaw();
+	shared_restore();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return (int)pid;
@@ -285,7 +281,7 @@ static int begin(struct image_plan *plan)
 	return 0;
 }
 
-/* What an image is made of: the threads, where the log is, and which pages; a full one begins a chain. */
+/* Gathers what an image is made of: the threads, where the log is, and which pages.  A full image begins a chain. */
 static int gather(struct image_plan *plan, const ucontext_t *uc)
 {
 	static struct table dirty, threads;
@@ -330,11 +326,11 @@ static void take(ucontext_t *uc)
 	ckpt.stop_ns = clock_ns(CLOCK_MONOTONIC_RAW) - before;
 }
 
-int checkpoint_together(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc))
+int checkpoint_coordinated(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc))
 {
 	struct image_plan plan = {.number = number};
 	if (ckpt.child) {
-		/* one that has written its image only compresses others, and nobody stands still for that */
+		/* a child that has written its image only compresses others: no need to wait for that */
 		if (ckpt.report->written)
 			kill_child();
 		if (!child_ended())
@@ -356,7 +352,7 @@ int checkpoint_together(const ucontext_t *uc, unsigned number, int (*beside)(uns
 static uint64_t resident_pages(void)
 {
 	char text[128] = "", *end;
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/statm", O_RDONLY, 0);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
 		close(fd);
@@ -407,7 +403,7 @@ static struct {
 	uint64_t at_ns;
 } looked;
 
-/* By default nothing is due so soon after a look that it has to be known to the event. */
+/* True: the last look was just now.  By default nothing that is due depends on the exact event. */
 static bool just_looked(void)
 {
 	const enum limit_unit keep = lower.opt.keep.unit;
@@ -433,7 +429,7 @@ void checkpoint_if_due(ucontext_t *uc)
 		ckpt.looked_ns = now;
 		look();
 	}
-	/* What a vfork child wrote to is told by its having the pages to itself. */
+	/* No fork in a vfork child: the pages that it alone has mapped are those that it wrote to. */
 	if (!due(now))
 		return;
 	looked.left = 0; /* until it is taken */

@@ -6,19 +6,19 @@
 /* After an event.  uc: the program's context right after it; NULL (a hypercall): if one is due, the trap
  * after the hypercall takes it. */
 void checkpoint_if_due(ucontext_t *uc);
-/* Somebody has asked for one (rdb checkpoint): it is due at the next event.  Async-signal-safe. */
+/* A checkpoint has been asked for (rdb checkpoint): it is due at the next event.  Async-signal-safe. */
 void checkpoint_request(void);
-/* That trap has come. */
+/* The trap after the hypercall has come. */
 void checkpoint_at_trap(ucontext_t *uc);
-/* A call is about to be made: what it would change of an image that is being written is written first. */
+/* A call is about to be made: waits for an image that is being written, if the call would change it. */
 void checkpoint_before(const struct event *ev);
-/* In a child after fork: what the parent had under way is its own. */
+/* In a child after fork: forgets what the parent has under way. */
 void checkpoints_forked(void);
-/* The recording ends; before execve what is being written is given up. */
+/* The recording ends.  Before execve an image that is being written is given up. */
 void checkpoints_end(enum log_end how);
 
-/* An image of a program that is not recorded (restart/coordinated.h): forked, `beside` is called in the child, which is
- * told what came of the image and says what came of all.  0 or -errno. */
-int checkpoint_together(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc));
+/* Takes an image of a program that is not recorded (restart/checkpoint/coordinated.h).  The forked child calls `beside`
+ * with the result of the image; what that returns is the result of the checkpoint.  0 or -errno. */
+int checkpoint_coordinated(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc));
 
 #endif

@@ -9,13 +9,13 @@
 #include "log/log_head.h"
 #include "base/table.h"
 
-enum { CHAIN = 8, CHAIN_BOUNDED = 4, TOGETHER = 4 /* kept of those without a log, if nobody says how many */ };
+enum { CHAIN = 8, CHAIN_BOUNDED = 4, COORDINATED = 4 /* kept without a log, if --keep is not given */ };
 
 static struct {
 	struct table images; /* struct kept, oldest first */
-	uint32_t segment;    /* the oldest one that is kept, but for the head */
+	uint32_t segment;    /* the oldest segment that is kept, apart from the head */
 	bool warned;
-	bool together;
+	bool coordinated;
 	unsigned whole, gone_from, gone_until;
 } keep;
 
@@ -33,7 +33,7 @@ unsigned keep_chain(void)
 {
 	const struct limit *l = &lower.opt.keep;
 	if (l->unit == LIMIT_NONE)
-		return keep.together ? TOGETHER : CHAIN;
+		return keep.coordinated ? COORDINATED : CHAIN;
 	if (l->unit != LIMIT_COUNT)
 		return CHAIN_BOUNDED;
 	return l->value >= 2 * CHAIN ? CHAIN : (unsigned)(l->value + 1) / 2;
@@ -53,17 +53,17 @@ static unsigned second_chain(void)
 	return 0;
 }
 
-/* May all before index i go? */
+/* May all images before index i be dropped? */
 static bool droppable(unsigned i, uint64_t bytes, uint64_t now_ns)
 {
 	const struct limit *l = &lower.opt.keep;
-	if (keep.together && at(i)->number > keep.whole)
+	if (keep.coordinated && at(i)->number > keep.whole)
 		return false;
 	switch (l->unit) {
 	case LIMIT_COUNT: return count() - i >= l->value;
 	case LIMIT_SECONDS: return at(i)->at_ns + l->value <= now_ns;
 	case LIMIT_BYTES: return bytes > l->value;
-	case LIMIT_NONE: return keep.together && count() - i >= TOGETHER;
+	case LIMIT_NONE: return keep.coordinated && count() - i >= COORDINATED;
 	}
 	return false;
 }
@@ -83,14 +83,14 @@ static int drop_before(unsigned i)
 {
 	char path[4096];
 	struct kept first = *at(i);
-	if (keep.together) {
+	if (keep.coordinated) {
 		keep.gone_until = first.number;
 		keep.images.len -= i * sizeof(struct kept);
 		memmove(keep.images.base, at(i), keep.images.len);
 		return 0;
 	}
 	if (first.log_segment) {
-		/* first the log that says where it begins now: who reads meanwhile finds one or the other */
+		/* the log's new head first: a reader meanwhile finds the old log or the new one */
 		int rc = log_head_write(first.event);
 		if (rc)
 			return rc;
@@ -105,7 +105,7 @@ static int drop_before(unsigned i)
 	return 0;
 }
 
-/* What the recording takes now: images, and the log from the oldest segment on. */
+/* Bytes that the recording takes now: images, and the log from the oldest segment on. */
 static uint64_t bytes_kept(uint64_t log_bytes)
 {
 	uint64_t bytes = log_bytes - at(0)->log_before;
@@ -116,10 +116,10 @@ static uint64_t bytes_kept(uint64_t log_bytes)
 
 bool keep_add(const struct kept *image, uint64_t log_bytes, uint64_t now_ns)
 {
-	if (lower.opt.keep.unit == LIMIT_NONE && !keep.together)
+	if (lower.opt.keep.unit == LIMIT_NONE && !keep.coordinated)
 		return false;
 	const struct kept first = {.bytes = count() ? 0 : image_bytes(0)};
-	int rc = count() || keep.together ? 0 : table_add(&keep.images, &first, sizeof(first));
+	int rc = count() || keep.coordinated ? 0 : table_add(&keep.images, &first, sizeof(first));
 	unsigned next;
 	uint64_t bytes = 0;
 	if (!rc)
@@ -140,9 +140,9 @@ bool keep_add(const struct kept *image, uint64_t log_bytes, uint64_t now_ns)
 	return !rc && lower.opt.keep.unit == LIMIT_BYTES && bytes > lower.opt.keep.value;
 }
 
-void keep_together(unsigned whole)
+void keep_coordinated(unsigned whole)
 {
-	keep.together = true;
+	keep.coordinated = true;
 	keep.whole = whole;
 }
 

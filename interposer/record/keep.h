@@ -1,4 +1,4 @@
-/* --keep: which images and log segments a recording that goes on does without. */
+/* --keep: drops old images and log segments while a recording goes on. */
 #ifndef RDB_KEEP_H
 #define RDB_KEEP_H
 #include "base/lower.h"
@@ -14,14 +14,15 @@ struct kept {
 
 /* How many images a chain has at most. */
 unsigned keep_chain(void);
-/* The newest image.  Drops what is not to be kept any more.  `log_bytes`: of the log so far;
- * `now_ns`: of the clock of at_ns.  True: the next image should be a full one, or nothing can ever be dropped. */
+/* Adds the newest image, and drops what is not to be kept any more.  `log_bytes`: of the log so far; `now_ns`: of the
+ * clock of at_ns.  True: the next image should be a full one, or nothing can ever be dropped. */
 bool keep_add(const struct kept *image, uint64_t log_bytes, uint64_t now_ns);
 /* Number of the oldest image that is kept. */
 unsigned keep_oldest(void);
-/* Without a log images go with more that is beside them, and only when all ranks have a newer one: `whole` is the
- * newest that they have.  Who asks for it removes numbers from `*from` on, up to but not including the result. */
-void keep_together(unsigned whole);
+/* Without a log an image is dropped with the files beside it, and only when all ranks have a newer one; `whole` is the
+ * newest that all have.  The caller of keep_gone() removes the numbers from `*from` on, up to but not including the
+ * result. */
+void keep_coordinated(unsigned whole);
 unsigned keep_gone(unsigned *from);
 void keep_forked(void);
 

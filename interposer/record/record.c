@@ -1,4 +1,4 @@
-/* The mode in which the world answers and the log listens. */
+/* The mode of a recording: the world answers, and the answers are logged. */
 #include "crossing/boundary.h"
 #include "record/checkpoints.h"
 #include "task/baton.h"

@@ -1,4 +1,4 @@
-/* What people call an event. */
+/* Names of events, for messages. */
 #ifndef RDB_CALL_NAMES_H
 #define RDB_CALL_NAMES_H
 #include <stddef.h>

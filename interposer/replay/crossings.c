@@ -1,6 +1,6 @@
-/* Calls through the gate and signals, as the log has them. */
+/* Hypercalls and signals in a replay, answered from the log. */
 #include "crossing/boundary.h"
-#include "replay/looks.h"
+#include "replay/poll_replay.h"
 #include "replay/replay.h"
 #include "task/signals.h"
 #include "task/thread.h"
@@ -19,7 +19,7 @@ void replay_call_between(struct event *ev, struct gate_frame *frame, void (*aske
 	replay_answer(ev, NULL);
 	if (answered)
 		answered(ev);
-	looks_returning(frame, ev->result);
+	poll_replay_returning(frame, ev->result);
 }
 
 void replay_call(struct event *ev, struct gate_frame *frame)
@@ -34,12 +34,12 @@ void replay_signals(ucontext_t *uc)
 	if (!lower.started)
 		return;
 	if (!uc) {
-		/* which record comes next decides; taken when the trap arrives */
+		/* the next record decides; it is taken when the trap arrives */
 		if (replay_signal_next())
 			boundary_deliver_on_return();
 		return;
 	}
-	while (replaying() && replay_take_signal(&sig, &info)) { /* it may be live after one of them */
+	while (replaying() && replay_take_signal(&sig, &info)) { /* one may be the cut */
 		if (lower.mode->delivered)
 			lower.mode->delivered(sig, &info);
 		if (!signals_deliver(sig, &info, uc)) {

@@ -1,6 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "arch/gate_frame.h"
+#include "arch/registers.h"
 #include "space/sent.h"
 #include "log/file_sum.h"
 #include "space/arena.h"
@@ -21,11 +23,11 @@ void divergence_crossing(const ucontext_t *uc)
 {
 	const struct gate_frame *frame = thread_self()->frame;
 	if (uc) {
-		here.pc = UC_REG(uc, RIP);
-		here.sp = UC_REG(uc, RSP);
+		here.pc = UC_PC(uc);
+		here.sp = UC_SP(uc);
 	} else if (frame) {
-		here.pc = *(const uint64_t *)frame->rsp;
-		here.sp = frame->rsp + 8;
+		here.pc = gate_frame_returns_to(frame);
+		here.sp = gate_frame_sp(frame);
 	}
 }
 
@@ -45,7 +47,8 @@ const char *divergence_unknown(void)
 {
 	return here.page
 		       ? "; the cause is not known: a watchpoint in that page (rdb attach) shows what the replay stores there"
-		       : "; the cause is not known: recorded again with --hash-every 1 it is told by event and page";
+		       : "; the cause is not known: record again with --hash-every 1, and a replay names event and "
+			 "page";
 }
 
 /* ---- places ---- */
@@ -81,15 +84,15 @@ static void mapping_text(uint64_t addr, char *out, size_t size)
 		snprintf(out, size, "anonymous memory at %#lx-%#lx", (unsigned long)m.start, (unsigned long)m.end);
 }
 
-/* What stands before a return address: call rel32, call *reg, call *disp(reg), call *disp(rip). */
+/* Does a call stand before RET: call rel32, call *reg, call *disp(reg), call *disp(rip)? */
 static bool after_call(const uint8_t *ret)
 {
 	return ret[-5] == 0xe8 || (ret[-2] == 0xff && (ret[-1] & 0xf8) == 0xd0) ||
 	       (ret[-3] == 0xff && (ret[-2] & 0xf8) == 0x50) || (ret[-6] == 0xff && (ret[-5] & 0x38) == 0x10);
 }
 
-/* The program's own statement that asked: the first return address into it on the stack.  Without its
- * frames described this is a guess, and a good one. */
+/* Address of the program's own statement that asked: the first return address into its text on the stack.  This is a
+ * guess, though a good one: frames are not unwound. */
 static uint64_t own_caller(void)
 {
 	struct mapping text, stack;
@@ -122,8 +125,8 @@ void divergence_sent(const struct event *ev, const struct rdb_note_sent *span, c
 	mapping_text(at, where, sizeof(where));
 	if (sent_count(span) > 1)
 		snprintf(blocks, sizeof(blocks), "%lu blocks of ", (unsigned long)sent_count(span));
-	snprintf(out, size, "what the program hands out by %s is not what it was: %s, %s%u bytes at %#lx (%s)%s", call,
-		 of, blocks, span->len, (unsigned long)at, where,
+	snprintf(out, size, "the data passed to %s differs from the recording: %s, %s%u bytes at %#lx (%s)%s", call, of,
+		 blocks, span->len, (unsigned long)at, where,
 		 sent_phase(span) ? ", of which a sample is compared" : "");
 }
 

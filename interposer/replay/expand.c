@@ -55,7 +55,7 @@ static void *room(void *array, unsigned *have, unsigned want, size_t size)
 	return p;
 }
 
-/* What the record says of messages. */
+/* The messages that a record names. */
 static struct rdb_recorded recorded(const struct log_record *rec)
 {
 	struct rdb_recorded all = {.result = rec->result};
@@ -116,7 +116,7 @@ void expand_asked(const struct event *ev)
 		compare(ev, rec);
 }
 
-/* Are these bytes those of the log, as far as they are in [from, to)? */
+/* Does memory in [from, to) agree with the log's BYTES for [addr, addr + len)? */
 static bool same(uint64_t addr, const uint8_t *bytes, uint64_t len, uint64_t from, uint64_t to)
 {
 	uint64_t first = addr > from ? addr : from, last = addr + len < to ? addr + len : to;
@@ -144,8 +144,8 @@ static void keep(const struct event *ev, const struct rdb_note_payload *note)
 	int rc = payload_append(note);
 	if (rc == -EBADMSG)
 		snprintf(text, sizeof(text),
-			 "the %u bytes at %#lx are not those that came while it was recorded: the program does not do "
-			 "the same again, so record it with --record=full",
+			 "the %u bytes received at %#lx differ from the recording: the program does not repeat its "
+			 "run exactly, so record it with --record=full",
 			 note->len, (unsigned long)note->addr);
 	else if (rc)
 		snprintf(text, sizeof(text), "the payload cannot be written: %s", strerror(-rc));

@@ -1,4 +1,4 @@
-/* What becomes of a receive is further on in the log: read by a reader of its own, as far as it is asked for. */
+/* The fate of a receive is further on in the log.  A second reader reads ahead as far as it is asked for. */
 #include <stdlib.h>
 #include <string.h>
 #include "crossing/boundary.h"
@@ -16,11 +16,11 @@ struct known {
 static struct {
 	struct log_reader reader;
 	bool open, at_end;
-	uint64_t asked; /* the newest one */
+	uint64_t asked; /* the newest order asked for */
 	struct known *buckets[BUCKETS];
 } ahead;
 
-/* They are asked for in their order: nobody asks for those before any more (blocking receives). */
+/* Fates are asked for in order: those before ahead.asked (blocking receives) are not needed any more. */
 static void forget(struct known **at)
 {
 	while (*at) {

@@ -1,6 +1,6 @@
-/* Who waits for whom while payloads are made again: a rank that has waited for a while says so, once and again, and who
- * goes on says that before anything else.  So what the files of all ranks say is true of one moment, and whoever reads
- * them (rdb/live/expand/waits.py) can tell a rank that is slow from one that will never go on. */
+/* Who waits for whom while payloads are made again.  A rank that has waited for a while writes that to a file, again
+ * and again; a rank that goes on writes that before it does anything else.  So the files of all ranks are true of one
+ * moment, and their reader (rdb/live/expand/waits.py) can tell a slow rank from one that will never go on. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
+#include "base/monotonic.h"
 #include "base/private_file.h"
 #include "replay/expand.h"
 
@@ -16,11 +17,11 @@ enum { LOOK_MS = 250 };
 
 static struct {
 	pthread_mutex_t lock;
-	uint64_t turn; /* how often it has begun or ended to wait */
+	uint64_t turn; /* begins and ends of waits so far */
 	uint64_t event;
 	enum rdb_wait what;
 	int peer, tag;
-	atomic_ulong looks; /* in vain */
+	atomic_ulong looks; /* looks in vain since the wait began */
 	uint64_t since_ms;  /* processor time when it began to wait */
 	bool said, over;
 	char host[64];
@@ -28,12 +29,11 @@ static struct {
 
 static uint64_t spent_ms(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
+	return processor_ns() / 1000000u;
 }
 
-/* A file that is there is whole.  Of a collective, which looks by itself, the last number is processor time. */
+/* The file is replaced as a whole.  Its last number is looks in vain; for a collective, which looks by itself, it is
+ * processor time in ms. */
 static void say(const char *what)
 {
 	bool together = waits.what == RDB_WAIT_TOGETHER;
@@ -47,7 +47,7 @@ static void say(const char *what)
 	int rc = fd < 0 ? 0 : write(fd, text, (size_t)len) == len ? 0 : -EIO;
 	rc = private_publish(fd, rc, temp, path);
 	if (rc)
-		rdb_warn("%s: %s: a rank that waits for ever is not noticed", path, strerror(-rc));
+		rdb_warn("%s: %s: a rank that waits forever is not detected", path, strerror(-rc));
 }
 
 static const char *words(enum rdb_wait what)
@@ -90,7 +90,7 @@ int expand_waits_begin(void)
 
 void expand_waits_at(uint64_t event)
 {
-	waits.event = event; /* nobody reads it but while the rank waits */
+	waits.event = event; /* read only while the rank waits */
 }
 
 void expand_waits(enum rdb_wait what, int peer, int tag)

@@ -1,30 +1,26 @@
 #include "replay/patience.h"
 #include <signal.h>
 #include <time.h>
+#include "arch/thread_pointer.h"
+#include "arch/registers.h"
+#include "base/monotonic.h"
 #include "crossing/boundary.h"
 #include "log/log_reader.h"
 #include "replay/replay.h"
 #include "task/thread.h"
 
-/* A replay computes as fast as the recording did, but for what it looks at on the way. */
+/* A replay computes as fast as the recording did, except for what it checks on the way. */
 enum { FACTOR = 20, LOOK_MS = 500 };
 
 static struct {
-	uint64_t event;    /* the newest at the last look */
+	uint64_t event;    /* lower.event at the last look */
 	uint64_t since_ns; /* when it was first seen */
 } patience;
-
-static uint64_t spent_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void look(ucontext_t *uc)
 {
 	const struct log_record *present = replay_record(), *next = replay_next_record();
-	uint64_t now = spent_ns();
+	uint64_t now = processor_ns();
 	if (lower.event != patience.event || !patience.since_ns) {
 		patience.event = lower.event;
 		patience.since_ns = now;
@@ -36,24 +32,24 @@ static void look(ucontext_t *uc)
 	if (waited < (uint64_t)lower.opt.patience_s * 1000000000u || waited / FACTOR < recorded)
 		return;
 	replay_diverged(uc,
-			"the program computes for %lu s after event %lu without making the next, which came after "
-			"%lu ms while it was recorded: perhaps it looks at memory that others wrote to",
+			"the program computes for %lu s after event %lu without reaching the next event, which came "
+			"after %lu ms in the recording: perhaps it reads memory that other processes write",
 			(unsigned long)(waited / 1000000000u), (unsigned long)lower.event,
 			(unsigned long)(recorded / 1000000u));
 }
 
-/* In lower code something is being done about it. */
+/* SIGVTALRM.  In lower code an event is being answered: nothing to check. */
 static void on_time(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
-	if (!RDB_IS_UPPER(UC_REG(uc, RIP)))
+	if (!RDB_IS_UPPER(UC_PC(uc)))
 		return;
-	uint64_t fs = __builtin_ia32_rdfsbase64();
+	uint64_t fs = thread_pointer();
 	struct thread *self = thread_self();
-	__builtin_ia32_wrfsbase64(self->gate.lower_fs);
-	self->upper.fs_base = fs;
+	thread_pointer_set(self->gate.lower_tls);
+	self->upper.tls = fs;
 	look(uc);
-	__builtin_ia32_wrfsbase64(fs);
+	thread_pointer_set(fs);
 }
 
 void patience_begin(void)
@@ -67,5 +63,5 @@ void patience_begin(void)
 		return;
 	if (sigaction(SIGVTALRM, &sa, NULL) || timer_create(CLOCK_PROCESS_CPUTIME_ID, &how, &timer) ||
 	    timer_settime(timer, 0, &times, NULL))
-		rdb_warn("%s: no timer: a replay that does not go on is not noticed", lower.opt.dir);
+		rdb_warn("%s: no timer: a replay that hangs is not detected", lower.opt.dir);
 }

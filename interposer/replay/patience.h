@@ -1,9 +1,9 @@
-/* An end to a replay that does not go on: `--verify` has nobody who would interrupt it. */
+/* Ends a replay that does not go on: `--verify` has no user who would interrupt it. */
 #ifndef RDB_PATIENCE_H
 #define RDB_PATIENCE_H
 
-/* --verify: from here on a program that makes no event for far longer than it did while it was recorded has diverged.
- * In processor time, so that other load does not count. */
+/* --verify: from here on a program that makes no event for far longer than in the recording has diverged.  Measured in
+ * processor time, so that other load does not count. */
 void patience_begin(void);
 
 #endif

@@ -43,18 +43,20 @@ const char *payload_apply(const struct rdb_note_payload *note)
 {
 	char *at = (char *)note->addr;
 	if (open_once())
-		return "the recording holds the order of messages only, not what was in them: rdb expand makes them "
-		       "again";
+		return "the recording holds only the order of messages, not their contents: run rdb expand to "
+		       "regenerate them";
 	for (size_t done = 0; done < note->len;) {
 		ssize_t n = pread(payload.fd, at + done, note->len - done, (off_t)(note->offset + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return "a message is missing in the file `payload` beside the log: remove it, and expand again";
+			return "a message is missing in the file `payload` beside the log: remove the file, and run "
+			       "rdb expand again";
 		done += (size_t)n;
 	}
 	if (crc32c_data(0, at, note->len) != note->check)
-		return "a message in the file `payload` beside the log is not the one that was recorded";
+		return "a message in the file `payload` beside the log differs from the recording: remove the file, "
+		       "and run rdb expand again";
 	return NULL;
 }
 
@@ -96,7 +98,7 @@ int payload_publish(void)
 	char from[4096], to[4096];
 	if (!payload.made)
 		return 0;
-	if (fclose(payload.made)) /* whatever is lost later, its hash tells */
+	if (fclose(payload.made)) /* without fsync(2): the hashes show what is lost later */
 		return -errno;
 	payload.made = NULL;
 	name(from, sizeof(from), ".new");

@@ -2,8 +2,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-#include "seek/agent.h"
+#include "arch/context.h"
+#include "arch/registers.h"
+#include "interface/agent.h"
 #include "space/arena.h"
 #include "space/ends.h"
 #include "crossing/boundary.h"
@@ -25,17 +28,17 @@ static struct {
 	struct log_reader reader;
 	const struct log_record *next;    /* the next event's record, END, or NULL at the end */
 	const struct log_record *present; /* the record last applied */
-	const struct log_record *asked; /* before `next`: what a thread hands out whose event comes later (LOG_ASKED) */
-	uint64_t opened_ns;             /* the time of what the log has last before the image; 0: unknown */
-	uint32_t done;                  /* repetitions of `next` already answered */
+	const struct log_record *asked;   /* before `next`, LOG_ASKED: what a thread hands out with a later event */
+	uint64_t opened_ns;               /* time of the last record before the image; 0: unknown */
+	uint32_t done;                    /* repetitions of `next` already answered */
 	uint64_t last_event, begun_ns, before_ns;
 	uint32_t end_kind;
 	int32_t end_value;
 	uint64_t hashes, last_hash;
 	uint64_t agreed;   /* event of the last hash that agreed */
-	uint64_t diverged; /* event at which the replay was seen not to be the recording, if `located` */
+	uint64_t diverged; /* event at which the divergence was seen, if `located` */
 	bool located;
-	bool changed;                   /* by the user: what is handed out is not compared any more */
+	bool changed;                   /* the user changed the program: what it hands out is not compared any more */
 	const struct log_record *final; /* the hash at the end, if there is one */
 	struct mark mark;               /* of `next`, if that is a PREEMPT */
 	struct agent_asked question;    /* to which the log has no answer; kind 0: none so far */
@@ -48,8 +51,8 @@ static void finish(bool ok, const char *what)
 {
 	char line[2048];
 	if (lower.mode->refuse)
-		lower.mode->refuse(what ? what : "its recording ends before that");
-	if (expanding())
+		lower.mode->refuse(what ? what : "its recording ends before that event");
+	if (lower.opt.expand)
 		expand_end(ok ? NULL : what);
 	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
 			 ok ? "true" : "false", (unsigned long)lower.event, (unsigned long)replay.hashes,
@@ -67,7 +70,7 @@ static void finish(bool ok, const char *what)
 		n += (int)divergence_json(replay.located ? replay.diverged : lower.event, line + n,
 					  sizeof(line) - (size_t)n - 4);
 	n += snprintf(line + n, sizeof(line) - (size_t)n, "}\n");
-	raw_syscall(1 /* write */, 1, (long)line, n, 0, 0, 0);
+	raw_syscall(SYS_write, 1, (long)line, n, 0, 0, 0);
 	_exit(ok ? 0 : 5);
 }
 
@@ -87,21 +90,20 @@ static void damaged(void)
 	_exit(5);
 }
 
-/* The program stands before the call or system call that is not in the log.  Registers that the crossing
- * overwrites are not known any more (rcx and r11; in a hypercall all but the callee-saved ones): who
- * needs them exactly goes there again by position. */
+/* Context of a program that stands before a call which is not in the log.  Registers that the crossing overwrites are
+ * lost (rcx and r11; in a hypercall all but the callee-saved ones).  To see them, go to the position again. */
 static ucontext_t *before_crossing(void)
 {
 	static ucontext_t uc;
-	static uint8_t fpregs[512] __attribute__((aligned(64)));
+	static struct context vectors __attribute__((aligned(64)));
 	struct thread *self = thread_self();
 	self->state = THREAD_ASKS;
 	if (self->frame && self->came_back == self->frame)
 		thread_context_after_upcall(self, &uc);
 	else
 		thread_context(self, &uc);
-	if (!uc.uc_mcontext.fpregs)
-		uc.uc_mcontext.fpregs = (void *)fpregs;
+	if (!uc_vectors(&uc))
+		context_use_vectors(&uc, &vectors);
 	return &uc;
 }
 
@@ -123,7 +125,7 @@ void replay_diverged(ucontext_t *uc, const char *fmt, ...)
 	lower.mode->at_divergence(uc ? uc : before_crossing(), text);
 }
 
-/* NULL at the end.  What a program that still runs has added since the replica was asked for is beyond it. */
+/* The next record; NULL at the end.  What a program that still runs has logged after lower.opt.until does not count. */
 static const struct log_record *advance(void)
 {
 	const struct log_record *rec = log_reader_next(&replay.reader);
@@ -164,7 +166,7 @@ static void load_mark(const struct log_record *rec)
 		if (!c->addr && ((c->note == RDB_NOTE_MARK && mark_load(&replay.mark, c + 1, c->len) == 0) ||
 				 (c->note == RDB_NOTE_COUNTED && mark_load_counted(&replay.mark, c + 1, c->len) == 0)))
 			return;
-	replay_diverged(NULL, "event %lu: a switch without a place", (unsigned long)rec->event);
+	replay_diverged(NULL, "event %lu: the log lacks the position of a thread switch", (unsigned long)rec->event);
 }
 
 void replay_look_ahead(void)
@@ -192,9 +194,9 @@ void replay_look_ahead(void)
 	mark_count_begin(preempt ? &replay.mark : NULL);
 	/* The program may never ask for more, if it was killed in a loop: nothing is left to compare. */
 	if (verifying() && !lower.opt.restart && !replay.final && (!replay.next || replay.next->kind == LOG_END)) {
-		if (!expanding())
+		if (!lower.opt.expand)
 			finish(true, NULL);
-		expand_whole(); /* but others may need what it asks for next */
+		expand_whole(); /* but other ranks may need the program's next call */
 	}
 }
 
@@ -203,7 +205,7 @@ const struct log_record *replay_next_record(void)
 	return replay.next;
 }
 
-/* The record just read is before that place. */
+/* Is the record just read before that place? */
 static bool before(const struct log_reader *r, unsigned segment, uint64_t off)
 {
 	return r->segment < segment || (r->segment == segment && r->off <= off);
@@ -315,7 +317,7 @@ bool replica_asked(struct agent_asked *out)
 uint64_t replica_interval_ns(void)
 {
 	const uint64_t from_ns = replay.present ? replay.present->at_ns : replay.opened_ns;
-	if (!from_ns || !replay.next || !serving()) /* the others have patience.h */
+	if (!from_ns || !replay.next || !serving()) /* --verify has patience.h */
 		return UINT64_MAX;
 	return replay.next->at_ns > from_ns ? replay.next->at_ns - from_ns : 0;
 }
@@ -323,9 +325,10 @@ uint64_t replica_interval_ns(void)
 void replica_mark_missed(ucontext_t *uc, uint64_t spent_ns)
 {
 	replay_diverged(
-		uc, "event %lu: a stop at %#lx, in the middle of a computation, is not met: %lu s of it were replayed",
-		(unsigned long)lower.event + 1, (unsigned long)replay.mark.rip,
-		(unsigned long)(spent_ns / 1000000000u));
+		uc,
+		"event %lu: the replay does not reach the recorded stop at %#lx, in the middle of a computation, "
+		"within %lu s of computing",
+		(unsigned long)lower.event + 1, (unsigned long)replay.mark.pc, (unsigned long)(spent_ns / 1000000000u));
 }
 
 void replay_ended(ucontext_t *uc)
@@ -367,14 +370,14 @@ void replay_fault(int sig, siginfo_t *info, ucontext_t *uc)
 
 static void apply_chunks(const struct log_record *rec)
 {
-	/* those that map memory do it when that is there */
+	/* calls that map memory do that once it is mapped */
 	const struct event ev = {.kind = rec->kind, .nr = rec->nr};
 	bool mapped = false;
 	if (rec->kind == LOG_SYSCALL && !shared_call_changes_map(&ev))
 		shared_aliases_recorded();
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
 		const struct rdb_note_payload *payload = payload_of(c);
-		const char *why = payload && !expanding() ? payload_apply(payload) : NULL;
+		const char *why = payload && !lower.opt.expand ? payload_apply(payload) : NULL;
 		if (why)
 			replay_diverged(NULL, "event %lu: %s", (unsigned long)lower.event, why);
 		if (!c->addr && c->note == RDB_NOTE_BACK)
@@ -422,7 +425,7 @@ static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t
 	return rec;
 }
 
-/* The first span that is not as recorded. */
+/* Finds the first span that is not as recorded. */
 static bool first_difference(const struct log_record *rec, struct rdb_note_sent found[2])
 {
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
@@ -434,7 +437,7 @@ static bool first_difference(const struct log_record *rec, struct rdb_note_sent 
 			n = span[i].at & RDB_SENT_BLOCKS ? 2 : 1;
 			memcpy(found, &span[i], n * sizeof(*found));
 			memcpy(now, found, sizeof(now));
-			/* of text, which has breakpoints and patches in it, nothing is said */
+			/* text is not compared: breakpoints and patches are in it */
 			if ((!sent_check(now) || now->check != found->check) && !divergence_in_text(found))
 				return true;
 		}

@@ -6,16 +6,16 @@
 
 /* Opens the log at the place an image belongs to. */
 int replay_open(unsigned segment, uint64_t off);
-/* When the first event from here on was, by the recording's clock. */
+/* Time of the first event after the image, by the recording's clock. */
 uint64_t replay_begun_ns(void);
-/* When the last event was. */
+/* Time of the last event. */
 uint64_t replay_now_ns(void);
-/* When the event before that was answered. */
+/* Time of the event before that. */
 uint64_t replay_before_ns(void);
-/* It is over: the world answers from here on. */
+/* Ends the replay: the world answers from here on. */
 void replay_close(void);
-/* struct mode: question, answer, call, signals.  replay_call() has `asked` called before the log answers, and `answered`
- * behind that; NULL: nothing. */
+/* Functions of struct mode: question, answer, call, signals.  replay_call_between() calls `asked` before the log
+ * answers and `answered` after that; NULL: nothing. */
 void replay_question(struct event *ev, ucontext_t *uc);
 void replay_answer(struct event *ev, ucontext_t *uc);
 void replay_call(struct event *ev, struct gate_frame *frame);
@@ -32,20 +32,20 @@ void replay_take_upcall(uint64_t *fn, uint64_t args[6], ucontext_t *uc);
 bool replay_signal_next(void);
 /* The next recorded event is a signal: takes it.  False if it is something else. */
 bool replay_take_signal(int *sig, siginfo_t *info);
-/* The next recorded event is that this thread is stopped in a computation: where; else NULL. */
+/* The mark, if the next recorded event is a PREEMPT of this thread; else NULL. */
 struct mark;
 const struct mark *replay_mark(void);
-/* The next recorded event's, or NULL. */
+/* Record of the next event, or NULL. */
 const struct log_record *replay_next_record(void);
 /* The record of the event that is being answered. */
 const struct log_record *replay_record(void);
-/* The program did something that the recording does not have: says so and stops. */
+/* The program did something that the recording does not have: reports that and stops. */
 void replay_diverged(ucontext_t *uc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The recording is not what was written: says so and stops. */
+/* A file of the recording is damaged: reports that and stops. */
 void replay_damaged(const char *what) __attribute__((noreturn));
 /* The program has come to the end of the recording (the event it asks for is not there). */
 void replay_ended(ucontext_t *uc);
-/* It exits. */
+/* The program exits. */
 void replay_exits(int code, ucontext_t *uc);
 /* A fault of the program in replay: the end if the recording ends with it. */
 void replay_fault(int sig, siginfo_t *info, ucontext_t *uc);

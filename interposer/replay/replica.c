@@ -35,7 +35,7 @@ bool replica_other_thread(uint32_t number, struct replica_thread_info *out)
 	if (!t)
 		return false;
 	*out = (struct replica_thread_info){
-		.number = number, .tid = t->upper.tid, .state = t->state, .fs_base = t->upper.fs_base};
+		.number = number, .tid = t->upper.tid, .state = t->state, .tls = t->upper.tls};
 	memcpy(out->name, t->upper.name, sizeof(out->name));
 	if (t == thread_self())
 		out->state = THREAD_RUNS;
@@ -44,12 +44,12 @@ bool replica_other_thread(uint32_t number, struct replica_thread_info *out)
 	return true;
 }
 
-uint64_t replica_fs_base(void)
+uint64_t replica_tls(void)
 {
-	return thread_self()->upper.fs_base;
+	return thread_self()->upper.tls;
 }
 
-void replica_set_fs_base(uint64_t v)
+void replica_set_tls(uint64_t v)
 {
-	thread_self()->upper.fs_base = v;
+	thread_self()->upper.tls = v;
 }

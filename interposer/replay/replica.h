@@ -15,11 +15,11 @@
 int agent_init(int socket_fd);
 /* The image is restored, uc is the upper context at `event`: stop for the first time. */
 void agent_started(ucontext_t *uc);
-/* Instead of a server: never stops, but for the marks of the log. */
+/* Without a server: stops nowhere but at the marks of the log. */
 void agent_free_run(void);
 /* Event `event` has been answered and its effects applied, by a system call (uc != NULL: the
  * context after it, may stop right here) or a hypercall or upcall (uc == NULL: no context yet; if
- * the agent wants to look or stop here it calls replica_trap_on_return()). */
+ * the agent wants to look or stop here it calls boundary_trap_on_return()). */
 void agent_event(uint64_t event, ucontext_t *uc);
 /* Every SIGTRAP, whatever its pc (SIGTRAP must not be blocked in the lower half: a watched location
  * may be written while an event is answered; that trap is passed here too and ignored).  Returns
@@ -37,7 +37,7 @@ void agent_reprotected(uint64_t start, uint64_t end);
 void agent_end(ucontext_t *uc, uint32_t end_kind, int32_t end_value);
 /* Same for a divergence. */
 void agent_diverged(ucontext_t *uc, const char *text);
-/* A fault, before anybody else looks at it: true, it was by our own doing. */
+/* First look at a fault.  True: the agent caused it, by a guarded page or a trampoline. */
 bool agent_faulted(const siginfo_t *info, ucontext_t *uc);
 /* A handler is about to return to upper code. */
 void agent_leaves(void);
@@ -45,58 +45,45 @@ void agent_leaves(void);
 void agent_fault(int signal, siginfo_t *info, ucontext_t *uc);
 /* An event begins: before anything is done about it. */
 void agent_asked(void);
-/* Another thread goes on; what was asked for the one before is void. */
+/* Another thread goes on: drops what was requested for the thread before. */
 void agent_switched(void);
 /* SIGUSR1. uc may be in lower code. */
 void agent_interrupt(siginfo_t *info, ucontext_t *uc);
-/* SIGPROF, likewise: is the place still looked for at which the log says that the program was stopped? */
+/* SIGPROF.  uc may be in lower code.  Checks whether the search for a mark takes too long. */
 void agent_look(siginfo_t *info, ucontext_t *uc);
 /* A write-like system call is being replayed (fd, data in upper memory); before agent_event(). */
 void agent_output(int fd, const void *upper, uint64_t len);
 
 /* ---- offered by the boundary ---- */
-/* The user has changed memory or registers: what the program hands out from here on is its own. */
+/* The user has changed memory or registers: what the program hands out is not compared from here on. */
 void replica_changed(void);
-/* What the recording took from the present event to the next, about; UINT64_MAX: nobody knows. */
+/* Approximate time from the present event to the next in the recording; UINT64_MAX: unknown. */
 uint64_t replica_interval_ns(void);
-/* The recording has a stop in this computation which the replay has not met: says so and stops. */
+/* The replay has not met the recording's mark in this computation: reports that and stops. */
 void replica_mark_missed(ucontext_t *uc, uint64_t spent_ns);
-uint64_t replica_event(void);      /* last answered event */
-void replica_trap_on_return(void); /* raise SIGTRAP, once, at the first upper instruction (not
-                                              yet executed) after the present or, if none is going on,
-                                              the next hypercall or upcall return leaves the lower
-                                              half.  Called from agent_event(.., NULL), or before the
-                                              `call` or `ret` into the lower half is executed.
-                                              Asking twice is asking once. */
-bool replica_in_gate(uint64_t pc); /* pc is a first instruction of the lower half reached from
-                                              upper code: the gate's entry or upcall_return */
-/* Is uc, in lower code, on its way out to upper code, past the point where anybody could trap its
- * return?  Then it is made to trap at the first upper instruction. */
-bool replica_leaving(ucontext_t *uc);
-void replica_forked(void);     /* in the child of AGENT_FORK, first of all: switch Syscall
-                                              User Dispatch on again, whatever else fork loses */
+uint64_t replica_event(void);  /* last answered event */
 uint64_t replica_thread(void); /* number of the running thread */
 /* Registers and whereabouts of thread `number`, not the running one; false: there is none. */
 struct replica_thread_info {
 	uint32_t number;
 	int32_t tid;
 	uint32_t state;
-	uint64_t fs_base;
+	uint64_t tls;
 	char name[16];
 	ucontext_t uc;
 };
 bool replica_other_thread(uint32_t number, struct replica_thread_info *out);
 /* The number of the thread after `number` (0: the first), 0: none. */
 uint32_t replica_next_thread(uint32_t number);
-uint64_t replica_fs_base(void); /* upper FS base of the running thread */
-void replica_set_fs_base(uint64_t v);
+uint64_t replica_tls(void); /* upper FS base of the running thread */
+void replica_set_tls(uint64_t v);
 uint64_t replica_hash(ucontext_t *uc); /* the arena hash; no int3 of ours may be in memory */
 struct replica_info {
 	uint64_t last_event, entry, auxv_addr, auxv_len, interp_base;
 	uint32_t end_kind;
 	int32_t end_value;
 };
-/* The log has grown up to that event, and ends like that. */
+/* The log has grown up to `event`, and ends as given. */
 void replica_until(uint64_t event, uint32_t end_kind, int32_t end_value);
 void replica_info(struct replica_info *out);
 /* What the program asked for when it came to the end of the log; false: it did not come there. */

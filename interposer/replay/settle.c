@@ -8,12 +8,12 @@
 #include "base/descriptors.h"
 
 enum { REGIONS = 4096, CHUNK = 2 << 20, PAGES = CHUNK / RDB_PAGE };
-#define WORTH 64 /* pages of a chunk */
+#define WORTH 64 /* present pages in a chunk that are worth moving it */
 
 struct region {
 	uint64_t start, end;
 	int prot;
-	bool anonymous; /* else of an image, or settled before */
+	bool anonymous; /* false: of an image, or settled before */
 };
 
 static struct {
@@ -60,7 +60,7 @@ static int write_all(uint64_t addr, uint64_t len, uint64_t off)
 	return 0;
 }
 
-/* The pages that are there; the others stay holes, and are zero here as there. */
+/* Writes the pages that are present.  The others stay holes, which read as zero, as in memory. */
 static int write_chunk(uint64_t at, uint64_t off, const uint64_t *entries, bool anonymous)
 {
 	if (!anonymous)

@@ -1,9 +1,8 @@
-/* Memory that is forked again and again, moved to where a fork costs nothing.
+/* Moves memory that is forked again and again to where a fork costs nothing.
  *
- * fork() copies one page table entry for each page of anonymous memory: 20 to 80 ms a gigabyte.  Of a private
- * mapping of a file it copies nothing as long as nobody has written there (kernel, mm/memory.c,
- * vma_needs_copy).  So a replica that is to be a snapshot writes its large memory to an unnamed file
- * (memfd_create(2)) and maps that in its place.
+ * fork() copies one page table entry for each page of anonymous memory: 20 to 80 ms a gigabyte.  Of a private mapping
+ * of a file it copies nothing as long as nobody has written there (kernel, mm/memory.c, vma_needs_copy).  So a replica
+ * that is to be a snapshot writes its large memory to an unnamed file (memfd_create(2)) and maps that in its place.
  */
 #ifndef RDB_SETTLE_H
 #define RDB_SETTLE_H

@@ -1,5 +1,7 @@
-/* The agent's requests (agent.h): the socket is in channel.c, looking in answers.c, moving in stepping.c. */
-#include "seek/agent.h"
+/* Dispatches the agent's requests (interface/agent.h).  The socket is in channel.c, reading and writing the program in
+ * answers.c, moving it in stepping.c. */
+#include "interface/agent.h"
+#include "crossing/boundary.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -63,7 +65,7 @@ static void fork_replica(void)
 		channel_reply(pid, NULL, 0);
 		return;
 	}
-	replica_forked();
+	boundary_replica_forked();
 	channel_move();
 	upper_close();
 	if (upper_open())
@@ -73,7 +75,8 @@ static void fork_replica(void)
 	output_keep(false);
 }
 
-/* One request.  GO_ON: the program is to run; otherwise it has been answered. */
+/* Handles one request.  GO_ON, HANDED: the program is to run.  STOPPED: it has stopped, no reply yet.  NOT_OURS: the
+ * reply has been sent. */
 static enum verdict handle(ucontext_t *uc)
 {
 	const struct agent_request *rq = &channel.rq;
@@ -139,7 +142,7 @@ static enum verdict handle(ucontext_t *uc)
 	return NOT_OURS;
 }
 
-/* Stopped: answers until the program is to run again. */
+/* Answers requests until one lets the program run. */
 static void serve(ucontext_t *uc)
 {
 	for (;;) {
@@ -147,19 +150,24 @@ static void serve(ucontext_t *uc)
 
 		channel_receive();
 		v = handle(uc);
-		if (v == GO_ON || v == HANDED)
+		if (v == GO_ON || v == HANDED) {
+			watch_resume();
 			return;
+		}
 		if (v == STOPPED)
 			reply_stopped();
 	}
 }
 
-static void after(enum verdict v, ucontext_t *uc)
+/* `paused`: result of watch_pause() at the start of the handler. */
+static void after(enum verdict v, ucontext_t *uc, bool paused)
 {
-	if (v != STOPPED)
-		return;
-	reply_stopped();
-	serve(uc);
+	if (v == STOPPED) {
+		reply_stopped();
+		serve(uc);
+	} else if (!paused) {
+		watch_resume();
+	}
 }
 
 int agent_init(int socket_fd)
@@ -178,15 +186,18 @@ void agent_started(ucontext_t *uc)
 
 void agent_event(uint64_t event, ucontext_t *uc)
 {
+	const bool paused = watch_pause();
+
 	output_event(event);
-	after(stepping_event(event, uc), uc);
+	after(stepping_event(event, uc), uc, paused);
 }
 
 bool agent_sigtrap(siginfo_t *info, ucontext_t *uc)
 {
+	const bool paused = watch_pause();
 	enum verdict v = stepping_trap(info, uc);
 
-	after(v, uc);
+	after(v, uc, paused);
 	return v != NOT_OURS;
 }
 
@@ -217,7 +228,7 @@ void agent_reprotected(uint64_t start, uint64_t end)
 
 void agent_end(ucontext_t *uc, uint32_t end_kind, int32_t end_value)
 {
-	after(stepping_end(uc, AGENT_STOP_END, end_kind, end_value), uc);
+	after(stepping_end(uc, AGENT_STOP_END, end_kind, end_value), uc, true);
 	_exit(0); /* not reached: after the end every RUN and STEP is answered at once */
 }
 
@@ -225,39 +236,48 @@ void agent_diverged(ucontext_t *uc, const char *text)
 {
 	diverged_len = strnlen(text, sizeof(diverged));
 	memcpy(diverged, text, diverged_len);
-	after(stepping_end(uc, AGENT_STOP_DIVERGED, 0, 0), uc);
+	after(stepping_end(uc, AGENT_STOP_DIVERGED, 0, 0), uc, true);
 	_exit(0);
 }
 
 bool agent_faulted(const siginfo_t *info, ucontext_t *uc)
 {
+	const bool paused = watch_pause();
 	enum verdict v = stepping_guarded(info, uc);
+	bool displaced = v == NOT_OURS && stepping_displaced(uc);
 
-	after(v, uc);
-	return v != NOT_OURS || stepping_displaced(uc);
+	after(v, uc, paused);
+	return v != NOT_OURS || displaced;
 }
 
 void agent_leaves(void)
 {
+	const bool paused = watch_pause();
+
 	stepping_leaves();
+	after(GO_ON, NULL, paused);
 }
 
 void agent_fault(int signal, siginfo_t *info, ucontext_t *uc)
 {
-	after(stepping_fault(signal, (uint64_t)info->si_addr, uc), uc);
+	after(stepping_fault(signal, (uint64_t)info->si_addr, uc), uc, true);
 }
 
 void agent_interrupt(siginfo_t *info, ucontext_t *uc)
 {
-	after(stepping_interrupt(uc), uc);
+	const bool paused = watch_pause();
+
+	after(stepping_interrupt(uc), uc, paused);
 }
 
 void agent_look(siginfo_t *info, ucontext_t *uc)
 {
+	const bool paused = watch_pause();
 	uint64_t spent_ns;
 
 	if (stepping_missed(uc, &spent_ns))
 		replica_mark_missed(uc, spent_ns);
+	after(GO_ON, NULL, paused);
 }
 
 void agent_output(int fd, const void *upper, uint64_t len)

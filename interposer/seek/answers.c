@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include "arch/registers.h"
 #include "seek/arrays.h"
 #include "seek/changes.h"
 #include "seek/channel.h"
@@ -107,8 +108,7 @@ void answer_get_registers(const ucontext_t *uc)
 		registers_get_all(uc, regs);
 	} else if (replica_other_thread((uint32_t)channel.rq.a, &other)) {
 		registers_get_all(&other.uc, regs);
-		regs->gpr.fs_base = other.fs_base;
-		regs->gpr.thread = other.number;
+		registers_belong(&regs->gpr, other.tls, other.number);
 	} else {
 		channel_reply(-ESRCH, NULL, 0);
 		return;
@@ -169,7 +169,7 @@ void answer_threads(const ucontext_t *uc)
 	for (uint32_t t = 0; (t = replica_next_thread(t)) && (n + 1) * sizeof(*list) <= READ_MAX; n++) {
 		replica_other_thread(t, &info);
 		list[n] = (struct agent_thread){.number = t, .tid = info.tid, .state = info.state};
-		list[n].pc = (uint64_t)(t == replica_thread() ? uc : &info.uc)->uc_mcontext.gregs[REG_RIP];
+		list[n].pc = uc_pc(t == replica_thread() ? uc : &info.uc);
 		memcpy(list[n].name, info.name, sizeof(info.name));
 	}
 	channel_reply(n, list, n * sizeof(*list));

@@ -1,4 +1,4 @@
-/* Requests of the server that look at the program or set something in it: each sends its reply (seek/channel.h). */
+/* Requests that read or change the stopped program.  Each function sends the reply (seek/channel.h). */
 #ifndef RDB_ANSWERS_H
 #define RDB_ANSWERS_H
 #include <stddef.h>

@@ -30,8 +30,8 @@ static struct {
 		double plain[DEPTH + 1][PIECE];
 		long double wide[DEPTH + 1][PIECE];
 	} numbers;
-	uint64_t next[AGENT_OPERANDS]; /* the node behind the piece, of what walks */
-	bool in_place;                 /* The program's memory is read where it lies, within a guarded_call */
+	uint64_t next[AGENT_OPERANDS]; /* for an operand that walks: node after the piece */
+	bool in_place;                 /* read the program's memory directly; only within guarded_call() */
 } room;
 
 static bool read_program(uint64_t addr, void *to, size_t len)
@@ -47,7 +47,7 @@ static uint64_t distance(int64_t stride)
 	return (uint64_t)(stride < 0 ? -stride : stride);
 }
 
-/* N elements one behind the other: where they lie, else in room.raw. */
+/* Returns N elements as a contiguous array: the program's own memory, or a copy in room.raw. */
 static const void *gather_in_place(uint64_t addr, int64_t stride, size_t size, size_t n)
 {
 	const char *from = (const char *)addr;
@@ -67,7 +67,7 @@ static const void *gather_in_place(uint64_t addr, int64_t stride, size_t size, s
 	return room.raw;
 }
 
-/* N elements of an operand from *ADDR on, one behind the other; NULL: *addr cannot be read. */
+/* Returns N elements from *ADDR on as a contiguous array.  NULL: *addr is the address that cannot be read. */
 static const void *gather_strides(uint64_t *addr, int64_t stride, size_t size, size_t n)
 {
 	uint64_t far = distance(stride);
@@ -86,7 +86,7 @@ static const void *gather_strides(uint64_t *addr, int64_t stride, size_t size, s
 	if (stride == (int64_t)size)
 		return room.raw;
 	if (stride < 0) {
-		for (size_t i = 0; i < n / 2; i++) { /* what is not between elements is swapped, too: nobody looks */
+		for (size_t i = 0; i < n / 2; i++) { /* reverse the order of the elements */
 			char other[16];
 			memcpy(other, room.raw + i * far, size);
 			memcpy(room.raw + i * far, room.raw + (n - 1 - i) * far, size);
@@ -98,7 +98,7 @@ static const void *gather_strides(uint64_t *addr, int64_t stride, size_t size, s
 	return room.raw;
 }
 
-/* The same of any operand, at ADDR; INDEX is the first element's. */
+/* The same for any operand.  INDEX is the index of the first element. */
 static const void *gather(const struct agent_array *plan, uint32_t which, uint64_t addr, uint64_t index, size_t n,
 			  uint64_t *refused)
 {
@@ -122,7 +122,7 @@ static float half(uint16_t from)
 			fraction << 13;
 	float to;
 
-	if (exponent == 0) /* zero, or without the leading 1 */
+	if (exponent == 0) /* zero or subnormal */
 		return (from & 0x8000 ? -1.0F : 1.0F) * (float)fraction * 0x1p-24F;
 	memcpy(&to, &bits, sizeof(to));
 	return to;
@@ -153,9 +153,9 @@ static bool sound(const struct agent_array *plan)
 		return false;
 	for (uint32_t i = 0; i < plan->operands; i++) {
 		const struct agent_array_operand *operand = &plan->operand[i];
-		if (operand->type < AGENT_I8 || operand->type >= TYPES || operand->walk > AGENT_BLOCKS ||
+		if (operand->type < AGENT_I8 || operand->type >= TYPES || operand->walk > AGENT_RING ||
 		    (operand->walk && plan->dimensions > 1) ||
-		    (operand->walk == AGENT_BLOCKS && operand->stride[AGENT_BLOCK_ELEMENTS] < 1))
+		    (operand->walk >= AGENT_BLOCKS && operand->stride[AGENT_BLOCK_ELEMENTS] < 1))
 			return false;
 	}
 	for (uint32_t i = 0; i < plan->steps; i++) {
@@ -179,7 +179,7 @@ static bool is_wide(const struct agent_array *plan)
 	return false;
 }
 
-/* Where each operand's row begins. */
+/* Addresses at which row ROW begins in each operand. */
 static void row_begins(const struct agent_array *plan, uint64_t row, uint64_t *addr)
 {
 	for (uint32_t i = 0; i < plan->operands; i++)
@@ -191,7 +191,7 @@ static void row_begins(const struct agent_array *plan, uint64_t row, uint64_t *a
 	}
 }
 
-/* The nodes of element INDEX. */
+/* Finds the node of element INDEX in each operand that walks. */
 static bool find_nodes(const struct agent_array *plan, uint64_t index, uint64_t *node)
 {
 	for (uint32_t i = 0; i < plan->operands; i++) {
@@ -260,7 +260,7 @@ int arrays_fold(const struct agent_array *plan, struct agent_array_found *found)
 		return -EINVAL;
 	room.in_place = true;
 	if (!guarded_call(fold_all, &f)) {
-		room.in_place = false; /* that reads what is protected, too, and says what is not there */
+		room.in_place = false; /* upper_read() also reads protected pages and reports what is not mapped */
 		fold_all(&f);
 	}
 	if (f.rc)

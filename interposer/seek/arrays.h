@@ -7,9 +7,10 @@
 #ifndef RDB_ARRAYS_H
 #define RDB_ARRAYS_H
 #include <stdint.h>
-#include "seek/agent.h"
+#include "interface/agent.h"
 
-/* PLAN: 0 and FOUND, -EINVAL: it makes no sense, -EFAULT: found->index is an address that cannot be read. */
+/* Evaluates PLAN into FOUND.  Returns 0, -EINVAL (malformed plan) or -EFAULT (found->index is the address that cannot
+ * be read). */
 int arrays_fold(const struct agent_array *plan, struct agent_array_found *found);
 
 #endif

@@ -1,6 +1,7 @@
-/* The arithmetic of arrays.c, in NUMBER: included once for each. */
+/* The arithmetic of arrays.c on the type NUMBER.  Included once for each type. */
 
-/* N elements at FROM: in TO, or FROM itself if they are numbers already that stay where they are. */
+/* Converts N elements at WHOLE into TO. Returns WHOLE itself if its elements are of type NUMBER and not in
+ * room.raw. */
 static const NUMBER *NAME(convert)(uint32_t type, const void *whole, NUMBER *restrict to, size_t n)
 {
 #define FROM(kind, c_type) FROM_BY(kind, c_type, from[i])
@@ -44,7 +45,7 @@ static void NAME(one)(uint32_t op, NUMBER *restrict to, const NUMBER *restrict a
 	case AGENT_ABS: EACH(a[i] < 0 ? -a[i] : a[i]);
 	case AGENT_NEGATE: EACH(-a[i]);
 	case AGENT_NOT: TRUTH(a[i] == 0);
-	case AGENT_FINITE: TRUTH(a[i] - a[i] == 0); /* neither inf - inf nor NaN - NaN is */
+	case AGENT_FINITE: TRUTH(a[i] - a[i] == 0); /* inf - inf and NaN - NaN are NaN */
 	case AGENT_NAN: TRUTH(a[i] != a[i]);
 	}
 }
@@ -76,7 +77,7 @@ static void NAME(decides)(struct state *state, uint64_t index, NUMBER value, boo
 	state->done = done;
 }
 
-/* For how many of the first COUNT indices it is so.  There is no branch in it: several are looked at at once. */
+/* Number of the first COUNT indices for which SO holds.  It has no branch, so that the compiler can vectorize it. */
 #define HOW_MANY(count, so) \
 	({ \
 		int64_t many = 0; \
@@ -85,7 +86,7 @@ static void NAME(decides)(struct state *state, uint64_t index, NUMBER value, boo
 		many; \
 	})
 
-/* The greatest or the least so far, and where it is first; what is no number is the answer. */
+/* Updates the maximum or minimum and the first index that has it.  A NaN ends the fold and is its result. */
 static void NAME(extreme)(bool greatest, const NUMBER *a, size_t n, uint64_t index, struct state *state)
 {
 	NUMBER most = state->some ? (NUMBER)state->value : a[0];
@@ -158,17 +159,18 @@ static void NAME(fold)(uint32_t fold, const NUMBER *a, size_t n, uint64_t index,
 }
 #undef HOW_MANY
 
-/* N elements, or fewer, of which the first is INDEX: how many; 0: *refused cannot be read. */
+/* Evaluates at most N elements, the first of which has index INDEX. Returns their number; 0: *refused cannot be
+ * read. */
 static size_t NAME(piece)(const struct agent_array *plan, const uint64_t *addr, size_t n, uint64_t index,
 			  struct state *state, uint64_t *refused)
 {
-	NUMBER *free_room[DEPTH + 1]; /* what an operation makes is never where its operands are */
+	NUMBER *free_room[DEPTH + 1]; /* an operation's result never overlaps its operands */
 	const NUMBER *stack[DEPTH];
 	unsigned depth = 0;
 
 	for (unsigned i = 0; i <= DEPTH; i++)
 		free_room[i] = ROOM[i];
-	for (uint32_t i = 0; i < plan->operands && !room.in_place; i++) { /* there is room for so many of each */
+	for (uint32_t i = 0; i < plan->operands && !room.in_place; i++) { /* room.raw limits the number of elements */
 		uint64_t far = plan->operand[i].walk ? 0 : distance(plan->operand[i].stride[0]);
 		size_t most = far ? (RAW - 16) / far + 1 : n;
 		n = most < n ? most : n;

@@ -1,13 +1,13 @@
 #include "seek/arrays_walk.h"
 
-enum { DEEP = 128 }; /* a tree of 2^64 nodes that is balanced as red and black ones are */
+enum { DEEP = 128 }; /* no red-black tree of 2^64 nodes is deeper */
 
 static bool pointer(uint64_t node, int64_t offset, uint64_t *to, arrays_read *read)
 {
 	return read(node + (uint64_t)offset, to, sizeof(*to));
 }
 
-/* The node behind *NODE in the order of the tree. */
+/* In-order successor of *NODE. */
 static bool successor(const int64_t *at, uint64_t *node, arrays_read *read)
 {
 	uint64_t next, from = *node;
@@ -33,7 +33,7 @@ static bool successor(const int64_t *at, uint64_t *node, arrays_read *read)
 	return false;
 }
 
-/* N elements, or what is meant of each of them, one behind the other in memory. */
+/* Reads N elements, or one member of each, that lie STRIDE bytes apart. */
 static bool in_a_row(uint64_t addr, uint64_t stride, size_t size, size_t n, char *to, arrays_read *read)
 {
 	if (stride == size)
@@ -54,7 +54,9 @@ static bool blocks(const struct agent_array_operand *operand, uint64_t addr, uin
 	while (n) {
 		uint64_t skipped = index % in_block;
 		size_t here = in_block - skipped < n ? (size_t)(in_block - skipped) : n;
-		if (!pointer(addr, (int64_t)(index / in_block * sizeof(block)), &block, read) ||
+		block = addr;
+		if ((operand->walk == AGENT_BLOCKS &&
+		     !pointer(addr, (int64_t)(index / in_block * sizeof(block)), &block, read)) ||
 		    !in_a_row(block + skipped * stride + (uint64_t)at[AGENT_BLOCK_VALUE], stride, size, here, to, read))
 			return false;
 		to += here * size;
@@ -69,7 +71,7 @@ bool arrays_walk(const struct agent_array_operand *operand, uint64_t *addr, uint
 {
 	const int64_t *at = operand->stride;
 
-	if (operand->walk == AGENT_BLOCKS)
+	if (operand->walk >= AGENT_BLOCKS)
 		return blocks(operand, *addr, index, size, n, to, read);
 	for (size_t i = 0; i < n; i++) {
 		if (!read(*addr + (uint64_t)at[AGENT_NODE_VALUE], to + i * size, size))

@@ -1,7 +1,8 @@
 #include "seek/breakpoints.h"
 #include <errno.h>
 #include <string.h>
-#include "seek/agent.h"
+#include "arch/registers.h"
+#include "interface/agent.h"
 #include "seek/bytecode.h"
 #include "seek/text_guard.h"
 #include "space/patches.h"
@@ -156,7 +157,7 @@ int breakpoints_count(uint64_t id, uint64_t event, uint64_t counts[2])
 	return 0;
 }
 
-/* A place for our own purposes moves. */
+/* Moves one of our own places (target, mark) to ADDR; 0: nowhere. */
 static int move(uint64_t *own, uint64_t addr)
 {
 	struct place *p = *own ? breakpoints_at(*own) : NULL;
@@ -216,7 +217,7 @@ uint64_t breakpoints_stopping(const struct place *p, const ucontext_t *uc)
 {
 	uint64_t id = 0;
 
-	/* the chain is newest first; among several the oldest speaks */
+	/* the chain is newest first; of several ids the oldest is reported */
 	for (unsigned n = p->first; n; n = entries[n].next) {
 		const struct entry *e = &entries[n];
 
@@ -229,7 +230,7 @@ uint64_t breakpoints_stopping(const struct place *p, const ucontext_t *uc)
 
 void breakpoint_insert(struct place *p)
 {
-	static const uint8_t int3 = 0xcc;
+	static const uint8_t breakpoint = BREAKPOINT;
 	uint8_t own;
 
 	if (p->inserted)
@@ -242,9 +243,9 @@ void breakpoint_insert(struct place *p)
 	p->guarded = text_guard_close(p->addr, 1);
 	if (upper_read(p->addr, &own, 1) != 1)
 		return;
-	p->inserted = upper_write(p->addr, &int3, 1) == 1;
+	p->inserted = upper_write(p->addr, &breakpoint, 1) == 1;
 	if (p->inserted)
-		patch_add(PATCH_BREAKPOINT, p->addr, 1, &own, &int3);
+		patch_add(PATCH_BREAKPOINT, p->addr, 1, &own, &breakpoint);
 }
 
 void breakpoint_remove(struct place *p)
@@ -260,7 +261,7 @@ void breakpoint_remove(struct place *p)
 		return;
 	}
 	/* the program may have unmapped or overwritten it */
-	if (patch && upper_read(p->addr, &now, 1) == 1 && now == 0xcc)
+	if (patch && upper_read(p->addr, &now, 1) == 1 && now == BREAKPOINT)
 		upper_write(p->addr, patch->own, 1);
 	patch_drop(PATCH_BREAKPOINT, p->addr);
 }

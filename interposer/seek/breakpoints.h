@@ -12,9 +12,9 @@
 
 struct place {
 	uint64_t addr;
-	bool inserted;  /* it is met: by its int3, or */
-	bool carried;   /* by that in a trampoline's copy of the instruction */
-	bool lifted;    /* or its int3 is out for the moment, and who carries instructions out looks himself */
+	bool inserted;  /* an arrival stops the program: by an int3, */
+	bool carried;   /* by the int3 in a trampoline's copy of the instruction, */
+	bool lifted;    /* or by a check while instructions are emulated: the int3 is out for the moment */
 	bool guarded;   /* in text that the program may write to */
 	uint16_t first; /* chain of entries, 0: none */
 	uint32_t used;  /* entries, + 1 for the target, + 1 for the mark */
@@ -32,15 +32,15 @@ int breakpoints_count(uint64_t id, uint64_t event, uint64_t counts[2]);
 /* RUN's target; 0 clears. */
 int breakpoints_target(uint64_t addr);
 
-/* Where the log says that a thread was stopped; 0 clears. */
+/* Where the log says that a thread was preempted; 0 clears. */
 int breakpoints_mark(uint64_t addr);
 
 /* The place at addr, or NULL. */
 struct place *breakpoints_at(uint64_t addr);
 /* Counts n arrivals there.  Returns the last one's number as in agent_stop.hits. */
 uint64_t breakpoints_arrived(struct place *p, uint64_t event, uint64_t run, uint64_t n);
-/* Nobody needs to look at the program when it arrives there: breakpoints that are to stop it are
- * unconditional and, in a scan, do not. */
+/* True: an arrival there need only be counted.  No breakpoint there stops the program; unconditional ones do not in a
+ * scan. */
 bool breakpoints_only_count(const struct place *p, bool scan);
 /* The first id there that stops now (its condition holds), or 0. */
 uint64_t breakpoints_stopping(const struct place *p, const ucontext_t *uc);
@@ -50,7 +50,7 @@ void breakpoints_insert(void);
 void breakpoints_remove(void);
 void breakpoint_insert(struct place *p);
 void breakpoint_remove(struct place *p);
-/* Takes those out that are in text that the program may write to, or in [start, end), until they are lowered. */
+/* Takes out the int3s in text that the program may write to, and in [start, end), until breakpoints_lower(). */
 void breakpoints_lift(uint64_t start, uint64_t end);
 void breakpoints_lower(void);
 /* Text in [start, end) was replaced: what was in it is gone. */

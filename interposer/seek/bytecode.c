@@ -77,16 +77,7 @@ static bool reg(const ucontext_t *uc, uint64_t number, uint64_t *value)
 	struct agent_gpr gpr;
 
 	registers_get(uc, &gpr);
-	if (number <= 23) {
-		*value = (&gpr.rax)[number];
-		return true;
-	}
-	switch (number) {
-	case 57: *value = gpr.orig_rax; return true;
-	case 58: *value = gpr.fs_base; return true;
-	case 59: *value = gpr.gs_base; return true;
-	}
-	return false;
+	return registers_number(&gpr, number, value);
 }
 
 static enum bytecode_error binary(struct machine *m, uint8_t op)

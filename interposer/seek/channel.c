@@ -1,11 +1,9 @@
 #include "seek/channel.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#define HIGH_FD 700
+#include "base/descriptors.h"
 
 struct channel channel = {.passed_fd = -1};
 static int sock = -1;
@@ -64,19 +62,9 @@ void channel_receive(void)
 		memcpy(&channel.passed_fd, CMSG_DATA(c), sizeof(int));
 }
 
-static int keep_high(int fd)
-{
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
-}
-
 void channel_open(int socket_fd)
 {
-	sock = keep_high(socket_fd);
+	sock = descriptor_high(socket_fd);
 }
 
 void channel_move(void)

@@ -1,10 +1,10 @@
-/* The agent's end of the socket to its server: requests and replies (seek/agent.h). */
+/* The agent's end of the socket to its server: requests and replies (interface/agent.h). */
 #ifndef RDB_CHANNEL_H
 #define RDB_CHANNEL_H
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
-#include "seek/agent.h"
+#include "interface/agent.h"
 
 extern struct channel {
 	int passed_fd; /* came with the present request, -1: none */
@@ -14,9 +14,9 @@ extern struct channel {
 } channel;
 
 void channel_open(int socket_fd);
-/* passed_fd is another's, whose end nobody would notice while it is open here. */
+/* Closes passed_fd.  It belongs to the new replica, whose exit its peer would not see while it is open here. */
 void channel_not_moved(void);
-/* Goes on with passed_fd: in a new replica. */
+/* In a new replica: passed_fd becomes the socket. */
 void channel_move(void);
 /* The next request; exits when the server has closed its end. */
 void channel_receive(void);

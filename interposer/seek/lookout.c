@@ -12,7 +12,7 @@
 static struct {
 	bool on;
 	struct agent_lookout set[AGENT_LOOKOUTS];
-	uint32_t sets, last; /* the one that was so last */
+	uint32_t sets, last; /* last: the set that matched last */
 	uint64_t checked;
 	struct agent_seen now; /* noted last */
 	unsigned n;
@@ -79,7 +79,7 @@ static bool same_bytes(const struct agent_lookout *set)
 
 	if (guarded_call(compare, &c))
 		return c.same;
-	for (uint32_t i = 0; i < set->ranges; i++) { /* that reads what is protected, too */
+	for (uint32_t i = 0; i < set->ranges; i++) { /* upper_read() also reads protected pages */
 		const struct agent_range *range = &set->range[i];
 		if (upper_read(range->addr, now + len, range->len) != range->len)
 			return false;
@@ -102,7 +102,7 @@ static bool same_registers(const struct agent_lookout *set, const struct agent_g
 	return true;
 }
 
-/* Calls that take turns come one after the other: begins with the one after that of the last event. */
+/* Calls that alternate match consecutive sets: the search begins after the last match. */
 static uint32_t find(const ucontext_t *uc)
 {
 	struct agent_gpr gpr;

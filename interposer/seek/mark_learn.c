@@ -22,7 +22,7 @@ const struct mark *mark_learned(void)
 	return &learn.mark;
 }
 
-/* First among the words: the last, which tell the least, give way. */
+/* Puts the word first.  If there is no room, the last word, the least telling, is dropped. */
 static void compare_word(uint64_t addr, const uint8_t *value)
 {
 	struct mark *m = &learn.mark;

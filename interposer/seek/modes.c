@@ -1,30 +1,47 @@
-/* The modes in which the log answers; restart/modes.c has one more. */
+/* The modes in which the log answers; restart/live/modes.c has one more. */
 #include "seek/modes.h"
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include "replay/expand.h"
-#include "replay/looks.h"
+#include "replay/poll_replay.h"
 
 void modes_answered(ucontext_t *uc)
 {
 	replay_look_ahead();
-	looks_ahead(uc);
+	poll_replay_ahead(uc);
 	agent_event(lower.event, uc);
 }
 
+static void show_parts(uint64_t fd, const struct iovec *part, uint64_t n, uint64_t left)
+{
+	for (; n && left; part++, n--) {
+		const uint64_t len = part->iov_len < left ? part->iov_len : left;
+		agent_output((int)fd, part->iov_base, len);
+		left -= len;
+	}
+}
+
+/* What the program writes of its memory. */
 static void show_output(const struct event *ev)
 {
-	if (ev->nr == SYS_write || ev->nr == SYS_pwrite64 || ev->nr == SYS_sendto) {
-		if (ev->result > 0)
-			agent_output((int)ev->args[0], (const void *)ev->args[1], (uint64_t)ev->result);
-	} else if (ev->nr == SYS_writev) {
-		const struct iovec *iov = (const void *)ev->args[1];
-		uint64_t left = ev->result > 0 ? (uint64_t)ev->result : 0;
-		for (uint64_t i = 0; i < ev->args[2] && left; i++) {
-			uint64_t n = iov[i].iov_len < left ? iov[i].iov_len : left;
-			agent_output((int)ev->args[0], iov[i].iov_base, n);
-			left -= n;
-		}
+	const uint64_t *a = ev->args, done = ev->result > 0 ? (uint64_t)ev->result : 0;
+	const struct iovec all = {(void *)a[1], a[2]};
+	const struct mmsghdr *m = (const void *)a[1];
+	if (!done)
+		return;
+	switch (ev->nr) {
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_sendto: show_parts(a[0], &all, 1, done); break;
+	case SYS_writev:
+	case SYS_pwritev:
+	case SYS_pwritev2: show_parts(a[0], (const void *)a[1], a[2], done); break;
+	case SYS_sendmsg: show_parts(a[0], m->msg_hdr.msg_iov, m->msg_hdr.msg_iovlen, done); break;
+	case SYS_sendmmsg:
+		for (uint64_t i = 0; i < done; i++)
+			show_parts(a[0], m[i].msg_hdr.msg_iov, m[i].msg_hdr.msg_iovlen, m[i].msg_len);
+		break;
 	}
 }
 
@@ -46,17 +63,12 @@ const struct mode mode_verify = {MODE_REPLAYS, .question = replay_question, .cal
 				 .answered = modes_answered};
 
 const struct mode mode_expand = {
-	MODE_REPLAYS,
-	.expands = true,
-	.question = replay_question,
-	.call = expand_call,
-	.answered = modes_answered,
+	MODE_REPLAYS,          .question = replay_question, .call = expand_call, .answered = modes_answered,
 	.offer = expand_offer,
 };
 
 const struct mode mode_replica = {
 	MODE_REPLAYS,
-	.serves = true,
 	.question = replay_question,
 	.call = replay_call,
 	.answered = modes_answered,

@@ -1,4 +1,4 @@
-/* What all modes have in common in which the log answers. */
+/* What the modes in which the log answers have in common. */
 #ifndef RDB_MODES_H
 #define RDB_MODES_H
 #include "replay/replay.h"
@@ -8,7 +8,7 @@
 void modes_answered(ucontext_t *uc);
 
 #define MODE_REPLAYS \
-	.replays = true, .asked = agent_asked, .trap = agent_sigtrap, .fault = agent_faulted, .leaves = agent_leaves, \
+	.asked = agent_asked, .trap = agent_sigtrap, .fault = agent_faulted, .leaves = agent_leaves, \
 	.remapped = agent_remapped, .reprotected = agent_reprotected, .answer = replay_answer, \
 	.record = replay_record, .next = replay_next_record, .switched = agent_switched, .ended = replay_ended, \
 	.signals = replay_signals, .killed = replay_fault, .exits = replay_exits, .diverged = replay_diverged, \

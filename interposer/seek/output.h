@@ -3,7 +3,7 @@
 #define RDB_OUTPUT_H
 #include <stdbool.h>
 #include <stdint.h>
-#include "seek/agent.h"
+#include "interface/agent.h"
 
 void output_keep(bool on);
 /* Written by the event that is being answered. */

@@ -1,26 +1,17 @@
 #include "seek/overdue.h"
 #include <sys/time.h>
-#include <time.h>
+#include "base/monotonic.h"
 
 /* In processor time, so that a busy machine changes nothing.  A trampoline makes a loop ten times slower,
  * a signal at each turn ten thousand times. */
 enum { TIMES = 50, TIMES_SLOWLY = 20000, LOOK_EVERY_S = 1 };
 #define AT_LEAST_NS 3000000000ull
 #define AT_LEAST_SLOWLY_NS 60000000000ull
-#define NS_PER_S 1000000000ull
 
 static struct {
 	bool waiting;
 	uint64_t began_ns, recorded_ns;
 } p;
-
-static uint64_t processor_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 static void set_timer(time_t every_s)
 {

@@ -1,17 +1,17 @@
-/* How long a mark is looked for: a computation that has run far longer than while it was recorded does
- * not come to it any more, and one who waits for it is told so.
- */
+/* Limits the search for a mark.  A computation that has run far longer than in the recording will not reach it, and the
+ * user is told so. */
 #ifndef RDB_OVERDUE_H
 #define RDB_OVERDUE_H
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A mark is looked for from now on, at a place that the recording came to so much later (UINT64_MAX: unknown); SIGPROF comes from time to time. */
+/* Begins the search.  The recording took recorded_ns to reach the mark (UINT64_MAX: unknown, no limit).  SIGPROF comes
+ * from time to time. */
 void overdue_begin(uint64_t recorded_ns);
 void overdue_end(void);
-/* Is that enough?  `slowly`: arrivals or instructions were looked at one by one. */
+/* True: the search has taken too long.  `slowly`: arrivals or instructions were looked at one by one. */
 bool overdue(bool slowly);
-/* Processor time since it began. */
+/* Processor time since the search began. */
 uint64_t overdue_spent_ns(void);
 
 #endif

@@ -67,11 +67,11 @@ static void protect(uint64_t start, uint64_t end, int prot)
 {
 	long rc = raw_syscall(SYS_mprotect, (long)start, (long)(end - start), prot, 0, 0, 0);
 
-	if (rc) /* to go on would be to miss what is watched */
+	if (rc) /* going on would miss accesses to watched memory */
 		rdb_fatal("pages with watched memory cannot be protected: error %ld", -rc);
 }
 
-/* Those that no access may pass last: where two pieces share a page, they win. */
+/* PROT_NONE comes last: where two pieces share a page, it wins. */
 static void close_all(void)
 {
 	for (int none = 0; none < 2; none++)

@@ -1,9 +1,8 @@
-/* Pages in which something is watched that the processor's own watchpoints cannot hold.
+/* Guards pages with watched memory that the processor's own watchpoints cannot hold.
  *
- * While the program runs natively they are closed: a store to them (or any access, where reads are
- * watched) faults.  Whoever carries out the access opens the one page for it; events open all, since
- * neither the kernel nor the lower half could get past.
- */
+ * While the program runs natively the pages are closed: a store to them (or any access, where reads are watched)
+ * faults.  The code that carries out the access opens that one page.  Events open all pages, since the kernel and the
+ * lower half could not access them. */
 #ifndef RDB_PAGE_GUARD_H
 #define RDB_PAGE_GUARD_H
 #include <stdbool.h>
@@ -19,9 +18,10 @@ bool page_guard_any(void);
 
 void page_guard_close(void);
 void page_guard_open(void);
-/* A closed page at addr, where the program itself may do what it wants to: opened.  False: none. */
+/* Opens the closed page at addr if the program's own protection permits the access.  False: not closed, or not
+ * permitted. */
 bool page_guard_lift(uint64_t addr, bool write);
-/* What the program may do there, if the page is in the plan. */
+/* The program's own protection of the page, if the page is in the plan. */
 bool page_guard_open_protection(uint64_t addr, int *prot);
 /* Do these bytes lie in a page of the plan? */
 bool page_guard_touched(uint64_t addr, uint64_t len);

@@ -1,11 +1,13 @@
+#include "arch/registers.h"
 #include "seek/stepping_state.h"
+#include "crossing/boundary.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include "seek/changes.h"
 #include "text/hot_stubs.h"
-#include "base/layout.h"
+#include "interface/layout.h"
 #include "base/lower.h"
 #include "marks/mark.h"
 #include "space/aliases.h"
@@ -24,9 +26,7 @@
 
 #define SENT ((AGENT_PACKET - sizeof(struct agent_reply) - sizeof(struct agent_stop)) / sizeof(struct agent_gpr))
 
-#define LOOKS_FEW 10000 /* at arrivals: they take no time */
-
-#define FAULT_WRITE 2 /* in a page fault's error code: Intel SDM vol. 3, 4.7 */
+#define LOOKS_FEW 10000 /* looks at arrivals; so few take no noticeable time */
 
 #ifndef TRAP_PERF
 #define TRAP_PERF 6
@@ -61,21 +61,12 @@ unsigned stepping_trace(uint64_t from, const struct agent_gpr *part[2], unsigned
 bool stepping_traced_at(uint64_t pc, uint64_t before, uint64_t *step)
 {
 	for (*step = before < stepping.stop.steps ? before : stepping.stop.steps; *step > oldest_traced();)
-		if (stepping.ring[--*step % TRACE].rip == pc)
+		if (agent_gpr_pc(&stepping.ring[--*step % TRACE]) == pc)
 			return true;
 	return false;
 }
 
-static void set_tf(ucontext_t *uc, bool on)
-{
-	greg_t *efl = &uc->uc_mcontext.gregs[REG_EFL];
-
-	*efl &= ~(greg_t)(EFLAGS_TF | EFLAGS_RF);
-	if (on)
-		*efl |= EFLAGS_TF;
-}
-
-/* Ends the execution of one instruction for real: memory and flags as they were. */
+/* Ends the native execution of one instruction: restores memory and the trap flag. */
 void stepping_land(ucontext_t *uc)
 {
 	if (stepping.temporary)
@@ -87,17 +78,17 @@ void stepping_land(ucontext_t *uc)
 	stepping.over = NULL;
 	stepping.single = stepping.finishing = false;
 	if (uc)
-		set_tf(uc, false);
+		uc_step(uc, false);
 }
 
 static bool set_temporary(uint64_t addr)
 {
-	static const uint8_t int3 = 0xcc;
+	static const uint8_t breakpoint = BREAKPOINT;
 	const struct place *p = breakpoints_at(addr);
 
 	if (p && p->inserted)
 		return true; /* stops us as well */
-	if (upper_read(addr, &stepping.temporary_original, 1) != 1 || upper_write(addr, &int3, 1) != 1)
+	if (upper_read(addr, &stepping.temporary_original, 1) != 1 || upper_write(addr, &breakpoint, 1) != 1)
 		return false;
 	stepping.temporary_addr = addr;
 	stepping.temporary = true;
@@ -109,27 +100,28 @@ void stepping_execute(ucontext_t *uc, enum emulation how, const struct emulated 
 {
 	struct place *p = breakpoints_at(uc_pc(uc));
 
-	if (patch_in(PATCH_TRAMPOLINE, uc_pc(uc), did->len + 1u)) /* not in the copy, which nothing comes back from */
+	if (patch_in(PATCH_TRAMPOLINE, uc_pc(uc), did->len + 1u)) /* in place: nothing stops the trampoline's copy */
 		trampoline_lift();
 	if (p && p->inserted) {
 		breakpoint_remove(p);
 		stepping.over = p;
 	}
 	if (how == EMU_GATE) {
-		replica_trap_on_return();
+		boundary_trap_on_return();
 		stepping.returning = true;
 		return;
 	}
 	if (how == EMU_PLAIN && uc_pc(uc) == emulate_counted.pc)
 		++*emulate_counted.left;
 	stepping.executing = *did;
-	/* after a system call its event comes first; the int3 is for one that makes none, and what writes to text may write there */
+	/* A system call's event comes before the int3, which is for a call without event.  Text that the program may
+	 * write to gets no int3: this instruction may write there. */
 	if ((how == EMU_SYSCALL ||
 	     (how == EMU_PLAIN && (emulate_at_rep_string(uc) || !text_guard_wanted(uc_pc(uc) + did->len, 1)))) &&
 	    set_temporary(uc_pc(uc) + did->len))
 		return;
 	stepping.single = true;
-	set_tf(uc, true);
+	uc_step(uc, true);
 }
 
 void stepping_remember(uint64_t pc, uint64_t event, uint64_t id, uint64_t hits, bool by_event, uint64_t n)
@@ -155,7 +147,7 @@ enum verdict stepping_stopped(ucontext_t *uc, enum agent_stop_reason reason, boo
 	stepping_land(uc);
 	stepping_disarm();
 	p = breakpoints_at(uc_pc(uc));
-	/* Its int3 will not be met when we go on: this is the arrival. */
+	/* Going on does not meet the int3 here: count the arrival now. */
 	if (p && !arrived)
 		breakpoints_arrived(p, replica_event(), stepping.run, 1);
 	if (p && p->hits_run == stepping.run && p->hits_event == replica_event() &&
@@ -191,7 +183,7 @@ static enum verdict event_settled(ucontext_t *uc, const struct watch_hit *hit)
 	return v == GO_ON && stepping.stepping ? stepping_advance(uc) : v;
 }
 
-/* Whether the program may write to it. */
+/* Checks anew which text the program may write to. */
 static void look_at_text_again(uint64_t start, uint64_t end)
 {
 	breakpoints_lift(start, end);
@@ -231,7 +223,7 @@ enum verdict stepping_event(uint64_t event, ucontext_t *uc)
 	    (stepping.until_n == 0 && event >= stepping.until_event)) {
 		stepping.event_hit = hit;
 		stepping.returning = true;
-		replica_trap_on_return();
+		boundary_trap_on_return();
 	}
 	return GO_ON;
 }
@@ -266,9 +258,9 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 	enum verdict v;
 
 	if (!RDB_IS_UPPER(pc)) {
-		if (stepping.running && stepping.single && replica_in_gate(pc)) {
+		if (stepping.running && stepping.single && boundary_in_gate(pc)) {
 			stepping_land(uc);
-			replica_trap_on_return();
+			boundary_trap_on_return();
 			stepping.returning = true;
 			return GO_ON;
 		}
@@ -305,7 +297,7 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 		p = breakpoints_at(pc);
 		if (!carried && !(stepping.temporary && stepping.temporary_addr == pc) && !(p && p->inserted))
 			return NOT_OURS;
-		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+		UC_PC(uc) = pc;
 		if (stepping.temporary && stepping.temporary_addr == pc)
 			return stepping_executed(uc, false);
 		if (stepping.over || stepping.single || stepping.stepping || stepping.finishing)
@@ -351,7 +343,7 @@ static bool lift(ucontext_t *uc, uint64_t addr, bool write)
 	bool text = text_guard_any() && (write ? text_guard_touched(addr, 1) : text_guard_hides(addr, 1));
 
 	if (text || page_guard_any())
-		stepping_text_out(uc); /* first: its pages may be the other's as well */
+		stepping_text_out(uc); /* first: both guards may hold the same page */
 	return page_guard_lift(addr, write) || text;
 }
 
@@ -362,14 +354,14 @@ static bool refused(uint64_t addr, bool write)
 
 enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc)
 {
-	bool write = uc->uc_mcontext.gregs[REG_ERR] & FAULT_WRITE;
+	bool write = uc_fault_wrote(uc);
 
 	if (!stepping.running || info->si_signo != SIGSEGV || info->si_code != SEGV_ACCERR ||
 	    !lift(uc, (uint64_t)info->si_addr, write))
 		return NOT_OURS;
 	if (!RDB_IS_UPPER(uc_pc(uc))) {
-		/* the last instructions of the way out do not pass here again: close it behind them */
-		if (replica_leaving(uc))
+		/* the last instructions of the exit path do not come here again: close the page after them */
+		if (boundary_leaving(uc))
 			stepping.returning = true;
 		return GO_ON;
 	}
@@ -441,7 +433,7 @@ void stepping_switched(void)
 	stepping.event_hit.id = 0;
 }
 
-/* An interrupt for the motion before, which we may have stopped for in its handler: it has waited since then. */
+/* Drops an interrupt (SIGUSR1) meant for the motion before.  It may be pending since we stopped in its handler. */
 static void drop_interrupt(void)
 {
 	const uint64_t interrupt = 1ul << (SIGUSR1 - 1);
@@ -488,11 +480,12 @@ static enum verdict go(ucontext_t *uc)
 		return stepping_stopped(uc, stepping.stop.reason, true);
 	watch_start(!stepping.stepping);
 	stepping_arm_mark();
+	if (!stepping.stepping)
+		breakpoints_insert(); /* also for the threads that run if this one is preempted here */
 	if (stepping_at_mark(uc) && !turns_pending())
 		return stepping_preempted(uc);
 	if (stepping.stepping)
 		return stepping_advance(uc);
-	breakpoints_insert();
 	if (turns_pending())
 		return GO_ON;
 	p = breakpoints_at(uc_pc(uc));

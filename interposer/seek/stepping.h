@@ -1,23 +1,20 @@
-/* Moving the stopped replica forward, and deciding at every instruction, event and trap whether it
- * stops there.
+/* Moving the stopped replica forward, and deciding at every instruction, event and trap whether it stops there.
  *
- * Two gaits.  Natively: the program runs at full speed between int3s, hardware watchpoints and events.
- * Stepping (STEP, and RUN where a watchpoint needs it): instruction by instruction; most are carried
- * out here (emulate.h), the others for real with an int3 behind them or, where nobody knows what comes
- * next, with the trap flag.
- */
+ * Two ways..  Natively: the program runs at full speed between int3s, hardware watchpoints and events.  Stepping (STEP,
+ * and RUN where a watchpoint needs it): instruction by instruction; most are carried out here (emulate.h), the others
+ * for real with an int3 behind them or, where the next address is unknown, with the trap flag. */
 #ifndef RDB_STEPPING_H
 #define RDB_STEPPING_H
 #include <signal.h>
 #include <stdbool.h>
 #include <ucontext.h>
-#include "seek/agent.h"
+#include "interface/agent.h"
 
 enum verdict {
 	GO_ON,    /* return to the program */
 	STOPPED,  /* stepping_stop() says why */
 	NOT_OURS, /* a SIGTRAP of the program's own */
-	HANDED,   /* other threads have run since: return to the program, uc is as it has to be */
+	HANDED,   /* other threads have run since: return to the program, uc is up to date */
 };
 
 /* RUN and STEP, with the request's arguments. */
@@ -28,30 +25,31 @@ enum verdict stepping_step(ucontext_t *uc, const struct agent_request *rq);
 enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc);
 enum verdict stepping_event(uint64_t event, ucontext_t *uc);
 enum verdict stepping_interrupt(ucontext_t *uc);
-/* The mark of the log should have been met long ago; uc stands at an instruction of the program. */
+/* True: the log's mark should have been met long ago.  uc stands at an instruction of the program. */
 bool stepping_missed(ucontext_t *uc, uint64_t *spent_ns);
-/* A fault: in a page that is guarded, or NOT_OURS. */
+/* A fault.  NOT_OURS unless its page is guarded. */
 enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc);
 /* A handler is about to return to the program. */
 void stepping_leaves(void);
-/* A fault: by a jump into the middle of a trampoline's patch, then true; else uc is made the program's own. */
+/* A fault.  True: it came from a jump into the middle of a trampoline's patch.  False: if uc stood in the trampoline,
+ * it is made the program's own. */
 bool stepping_displaced(ucontext_t *uc);
 enum verdict stepping_fault(int signal, uint64_t addr, ucontext_t *uc);
-/* The program cannot go on from here, ever. */
+/* The program has ended or diverged and cannot go on from here. */
 enum verdict stepping_end(ucontext_t *uc, enum agent_stop_reason reason, uint32_t kind, int32_t value);
 void stepping_remapped(uint64_t start, uint64_t end);
 void stepping_reprotected(uint64_t start, uint64_t end);
 void stepping_switched(void);
-/* The program asks for an event: nothing of ours that it does not know may be mapped. */
+/* An event begins: takes out what the program must not see mapped, patched or protected. */
 void stepping_asked(void);
-/* Goes on for ever, stopping at nothing. */
+/* Lets the program run on without stopping. */
 void stepping_free_run(void);
 
-const struct agent_stop *stepping_stop(void); /* why it stopped */
+const struct agent_stop *stepping_stop(void);
 /* After a traced STEP: the registers before step `from` and those after it, as many as fit a packet, oldest
  * first, in at most two runs (a ring).  0: they are not kept. */
 unsigned stepping_trace(uint64_t from, const struct agent_gpr *part[2], unsigned count[2]);
-/* The newest of them before step `before` that was made at pc. */
+/* The newest traced step before step `before` that was made at pc. */
 bool stepping_traced_at(uint64_t pc, uint64_t before, uint64_t *step);
 
 #endif

@@ -1,4 +1,5 @@
 /* Running natively: arrivals that are met often, and those at marks, are counted by trampolines. */
+#include "arch/registers.h"
 #include "seek/stepping_state.h"
 #include "marks/mark.h"
 #include "seek/mark_learn.h"
@@ -10,10 +11,10 @@
 #include "replay/replica.h"
 #include "task/thread.h"
 #include "seek/trampoline.h"
-#include "text/trampoline_code.h"
+#include "arch/trampoline_code.h"
 #include "seek/undo_log.h"
 
-#define FAULTS_MAX 1000 /* of jumps into it, before it is given up */
+#define FAULTS_MAX 1000 /* jumps into the patch before the trampoline is given up */
 #define HOT 64          /* arrivals since an event before they are worth a trampoline */
 
 static bool until_counts(uint64_t pc, uint64_t event)
@@ -21,7 +22,7 @@ static bool until_counts(uint64_t pc, uint64_t event)
 	return stepping.until_n && pc == stepping.until_pc && event >= stepping.until_event;
 }
 
-/* What the trampoline has counted until now, all but the last `but` arrivals, as if each had been met. */
+/* Counts the arrivals that the trampoline has seen, except the last `but`, as if each had stopped the program. */
 void stepping_flush_hot(uint64_t but)
 {
 	struct place *p = stepping.hot ? breakpoints_at(stepping.hot_pc) : NULL;
@@ -44,7 +45,7 @@ static void disarm(void)
 	trampoline_disarm();
 }
 
-/* Arrivals cost an int3 again. */
+/* Disarms the counting trampoline: arrivals meet an int3 again. */
 void stepping_cool(void)
 {
 	struct place *p;
@@ -59,8 +60,8 @@ void stepping_cool(void)
 		breakpoint_insert(p);
 }
 
-/* uc stands at a place whose arrival has been dealt with.  There have been many, or many are asked for:
- * then a trampoline counts them, and goes on from here. */
+/* uc stands at a place whose arrival has been handled.  If there have been many arrivals, or many are asked for, a
+ * trampoline counts them.  True: uc goes on in it. */
 bool stepping_heat(ucontext_t *uc)
 {
 	struct place *p = breakpoints_at(uc_pc(uc));
@@ -105,9 +106,9 @@ static void insert_mark(const struct mark *mark)
 {
 	struct place *p;
 
-	if (breakpoints_mark(mark->rip))
-		rdb_fatal("too many breakpoints: none is left for a switch of threads");
-	p = breakpoints_at(mark->rip);
+	if (breakpoints_mark(mark->pc))
+		rdb_fatal("too many breakpoints: none is left for rdb to stop at a thread switch");
+	p = breakpoints_at(mark->pc);
 	if (p)
 		breakpoint_insert(p);
 }
@@ -116,14 +117,14 @@ static bool arm_mark(const struct mark *mark)
 {
 	if (!mark->arrivals)
 		return trampoline_arm(mark) == 0;
-	if (trampoline_arm_count(mark->rip, (uint64_t)(-*emulate_counted.left)))
+	if (trampoline_arm_count(mark->pc, (uint64_t)(-*emulate_counted.left)))
 		return false;
 	mark_count_to(trampoline_left());
 	return true;
 }
 
-/* Natively it is met by a trampoline, which costs nanoseconds an arrival; by an int3 where there can be
- * none, or a breakpoint of the user's is at that very place.  Text that is not there yet gets no patch: it might come to lie
+/* Natively a trampoline looks for the mark, at nanoseconds an arrival.  An int3 does where a trampoline is impossible,
+ * or the user has a breakpoint at that place.  Text that is not there yet gets no patch: the patch might come to lie
  * inside an instruction. */
 static void patch_mark(const struct mark *mark)
 {
@@ -134,18 +135,20 @@ static void patch_mark(const struct mark *mark)
 		text_guard_close(mark->text_from, mark->text_len);
 	compared = *mark;
 	compared.nwords = 0;
-	for (unsigned i = 0; i < mark->nwords; i++) /* the others may have the patch in them */
-		if (!text_guard_touched(mark->words[i].addr, 8))
+	/* other words may contain the patch, or reading them would trigger a watchpoint */
+	for (unsigned i = 0; i < mark->nwords; i++)
+		if (!text_guard_touched(mark->words[i].addr, 8) && !watch_sees(mark->words[i].addr, 8))
 			compared.words[compared.nwords++] = mark->words[i];
-	/* it reads the program's memory natively */
-	stepping.mark_pc = !there || (!page_guard_any() && arm_mark(&compared)) ? mark->rip : 0;
+	/* the trampoline reads the program's memory: no page may be guarded */
+	stepping.mark_pc = !there || (!page_guard_any() && arm_mark(&compared)) ? mark->pc : 0;
 	if (!stepping.mark_pc)
 		insert_mark(replay_mark());
 	else if (there)
-		text_guard_close(mark->rip, PATCH);
+		text_guard_close(mark->pc, PATCH);
 }
 
-/* All patches in text that the program may write to; uc: its context, which may stand in a trampoline, or NULL. */
+/* Takes out all patches in text that the program may write to.  uc: the program's context, which may stand in a
+ * trampoline, or NULL. */
 void stepping_text_out(ucontext_t *uc)
 {
 	if (!text_guard_any())
@@ -159,7 +162,7 @@ void stepping_text_out(ucontext_t *uc)
 	stepping.text_out = true;
 }
 
-/* The program goes on natively. */
+/* Puts them back: the program goes on natively. */
 void stepping_text_in(void)
 {
 	const struct mark *mark = replay_mark();
@@ -188,20 +191,20 @@ void stepping_arm_mark(void)
 		patch_mark(mark);
 }
 
-/* It is stopped here: others run, until the log comes back to it. */
+/* The thread was preempted here: other threads run until the log comes back to it. */
 enum verdict stepping_preempted(ucontext_t *uc)
 {
 	const struct mark *mark = replay_mark();
 
 	if (mark->arrivals && mark_counted_check(uc) != mark->check)
-		replay_diverged(uc, "event %lu: a switch of threads at %#lx finds other registers than were recorded",
-				(unsigned long)replica_event() + 1, (unsigned long)mark->rip);
+		replay_diverged(uc, "event %lu: at the thread switch at %#lx the registers differ from the recording",
+				(unsigned long)replica_event() + 1, (unsigned long)mark->pc);
+	mark_arrived(mark, uc);
 	stepping_disarm();
 	undo_log_unknown(stepping.stop.steps);
 	if (stepping.trace)
 		registers_get(uc, &stepping.ring[stepping.stop.steps % TRACE]);
-	if (!stepping.stepping)
-		watch_resume();
+	watch_resume(); /* for the threads that run before this one goes on */
 	turns_preempted(uc);
 	return HANDED;
 }
@@ -216,7 +219,7 @@ bool stepping_at_mark(ucontext_t *uc)
 	return mark_here(mark, uc);
 }
 
-/* The trampoline's trap: all that it compares agrees. */
+/* The trampoline trapped: all that it compares agrees. */
 enum verdict stepping_at_trampoline(ucontext_t *uc)
 {
 	stepping.looks++;
@@ -230,13 +233,13 @@ enum verdict stepping_at_trampoline(ucontext_t *uc)
 		if (!trampoline_armed())
 			return GO_ON;
 	}
-	if (!trampoline_armed()) /* it is out, and not to be met here again */
+	if (!trampoline_armed()) /* the patch is out; this arrival must not be met again */
 		return stepping_over(uc);
 	trampoline_resume(uc);
 	return GO_ON;
 }
 
-/* A jump into the middle of its patch costs a trap: often, and it is dearer than an int3. */
+/* A jump into the middle of the patch costs a trap.  If that happens often, an int3 is cheaper. */
 bool stepping_into_trampoline(ucontext_t *uc)
 {
 	if (!trampoline_fault(uc))

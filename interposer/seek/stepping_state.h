@@ -1,9 +1,9 @@
-/* What the parts of the agent's stepping share: a request that runs, and how far it is (stepping.c); carrying
+/* What the parts of the agent's stepping share: the current request and its progress (stepping.c); carrying
  * instructions out (stepping_walk.c); counting arrivals natively (stepping_native.c). */
 #ifndef RDB_STEPPING_STATE_H
 #define RDB_STEPPING_STATE_H
 #include <signal.h>
-#include "seek/agent.h"
+#include "interface/agent.h"
 #include "seek/breakpoints.h"
 #include "seek/stepping.h"
 #include "seek/watch.h"
@@ -13,7 +13,7 @@
 
 extern struct stepping {
 	bool running;  /* between RUN/STEP and its answer */
-	bool stepping; /* the gait */
+	bool stepping; /* instruction by instruction, not natively */
 	bool real;     /* nothing is emulated */
 	bool scan, blind, trace;
 	uint64_t run; /* number of this RUN/STEP */
@@ -25,8 +25,8 @@ extern struct stepping {
 	volatile sig_atomic_t interrupt;
 
 	/* an instruction being executed for real */
-	bool finishing;            /* one that a watchpoint stopped before it, or in its middle */
-	struct emulated executing; /* what it touches, as far as one can tell */
+	bool finishing;            /* it was interrupted by a watchpoint before it or in its middle */
+	struct emulated executing; /* its accesses, as far as they are known */
 	bool single;               /* by the trap flag */
 	bool temporary;            /* by an int3 at temporary_addr, in memory now */
 	uint64_t temporary_addr;
@@ -37,17 +37,17 @@ extern struct stepping {
 	/* arrivals at hot_pc are counted by a trampoline */
 	bool hot;
 	uint64_t hot_pc, hot_event, hot_seen;
-	uint64_t cold_pc; /* there it cannot be done */
+	uint64_t cold_pc; /* a trampoline is impossible there */
 
 	/* text that the program may write to */
 	bool text_out;    /* our patches in it are out for the moment */
-	uint64_t mark_pc; /* of a mark that is met by a trampoline, or will be when its text is there; 0: none is */
+	uint64_t mark_pc; /* of the mark that a trampoline looks for, or will once its text is there; 0: none */
 	unsigned aliases; /* aliases_generation at the last event */
 
 	uint64_t looks;  /* at arrivals, since the last event */
-	unsigned failed; /* looks ahead that met no breakpoint, running */
+	unsigned failed; /* looks ahead in a row that met no breakpoint */
 	bool remapped;
-	struct watch_hit event_hit; /* made by a hypercall's event, told when it returns */
+	struct watch_hit event_hit; /* by an event without a context; reported when the lower half is left */
 	bool ended;
 	struct agent_stop stop;
 	struct agent_gpr ring[TRACE];

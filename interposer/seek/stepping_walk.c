@@ -1,4 +1,5 @@
 /* Carrying instructions out: all of them while stepping, a few after a stop while running. */
+#include "arch/registers.h"
 #include "seek/stepping_state.h"
 #include "seek/changes.h"
 #include "seek/page_guard.h"
@@ -82,7 +83,7 @@ static const struct watch_hit *look(const struct emulated *did, bool exact, stru
 	return hit;
 }
 
-/* Stepping: goes on from here until something needs the processor, or a stop. */
+/* Stepping: emulates until an instruction needs the processor, or the program stops. */
 enum verdict stepping_advance(ucontext_t *uc)
 {
 	struct emulated did;
@@ -123,7 +124,6 @@ static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 	enum emulation how;
 	unsigned n;
 
-	watch_pause(); /* or our own accesses would be taken for the program's */
 	for (n = 0; n < ahead && v == GO_ON; n++) {
 		struct place *p;
 		bool marked;
@@ -137,20 +137,19 @@ static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 		/* with one instruction only, an int3 at the new pc is met by going on */
 		p = ahead > 1 ? breakpoints_at(uc_pc(uc)) : NULL;
 		here = p && p->inserted;
-		marked = stepping.mark_pc == uc_pc(uc); /* we look ourselves: quicker than a signal soon */
+		marked = stepping.mark_pc == uc_pc(uc); /* check for the mark here: quicker than a signal soon after */
 		v = stepping_settle(uc, here || marked, look(&did, true, &hit), false);
 		if (here || hit.id)
 			n = stepping.failed = 0;
 		if (v == GO_ON && here && stepping_heat(uc))
 			return GO_ON;
 		if (stepping.hot && trampoline_at(uc_pc(uc)))
-			break; /* it counts by itself */
+			break; /* the trampoline counts this arrival */
 	}
 	if (v == GO_ON) {
 		stepping.failed += n == ahead;
 		if (stepping.failed >= AHEAD_PAUSE)
 			stepping.failed = 0;
-		watch_resume();
 	}
 	return v;
 }
@@ -206,15 +205,14 @@ static bool touches_guarded(const struct emulated *did)
 	return false;
 }
 
-/* An access to a guarded page, not made yet: here, with those that follow as long as there are any. */
+/* An access to a guarded page is about to be made: emulates it, and those that follow as long as there are any. */
 enum verdict stepping_at_guarded(ucontext_t *uc)
 {
 	enum verdict v = GO_ON;
 	struct emulated did;
 	struct watch_hit hit;
-	bool here = true; /* what stands here has been dealt with: it must not be met again */
+	bool here = true; /* the breakpoint here has been handled and must not be met again */
 
-	watch_pause();
 	for (unsigned n = 0; n < AHEAD_GUARD && v == GO_ON; n++) {
 		const struct place *p;
 		enum emulation how = emulate(uc, stepping.real, &did);
@@ -231,12 +229,10 @@ enum verdict stepping_at_guarded(ucontext_t *uc)
 			n = 0;
 		v = stepping_settle(uc, here || stepping.mark_pc == uc_pc(uc), look(&did, true, &hit), false);
 	}
-	if (v == GO_ON)
-		watch_resume();
 	return v;
 }
 
-/* The trampoline's trap: the last arrival that is asked for. */
+/* The counting trampoline trapped: this is the last arrival asked for. */
 enum verdict stepping_counted(ucontext_t *uc)
 {
 	enum verdict v;

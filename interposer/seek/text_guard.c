@@ -12,7 +12,7 @@ enum { PAGES = 8192 };
 static struct page {
 	uint64_t addr;
 	int open;     /* PROT_* */
-	bool closes;  /* the program may write to it, or look at it alone */
+	bool closes;  /* the program may write to it, or only read it */
 	bool follows; /* a private mapping that shows the object's page, not one of its own */
 } pages[PAGES];
 static unsigned npages;
@@ -38,17 +38,17 @@ static void protect(const struct page *p, int prot)
 {
 	long rc = p->closes ? raw_syscall(SYS_mprotect, (long)p->addr, RDB_PAGE, prot, 0, 0, 0) : 0;
 
-	if (rc) /* to go on would be to lose a patch */
+	if (rc) /* going on would lose a patch */
 		rdb_fatal("text that the program may write to cannot be protected: error %ld", -rc);
 }
 
-/* Nothing runs there: another address of the text, where the program must not see a patch. */
+/* True: the page is not executable.  It is another address of the text, where the program must not see a patch. */
 static bool hidden(const struct page *p)
 {
 	return !(p->open & PROT_EXEC);
 }
 
-/* What may be written may be read, on x86; it must not be run before it was looked at (made_text.h). */
+/* A writable page is readable on x86.  PROT_EXEC is not added: text is checked before it is run (made_text.h). */
 static void shut(struct page *p)
 {
 	p->follows = aliases_follows(p->addr);
@@ -80,7 +80,7 @@ static bool writable(uint64_t addr)
 
 	if (page_guard_open_protection(addr, &open))
 		return open & PROT_WRITE;
-	upper_refused = NULL; /* only a question */
+	upper_refused = NULL; /* a question, not an access */
 	can = upper_writable(addr, 1);
 	if (!can && !upper_readable(addr, 1)) /* perhaps it may be written only */
 		can = protection_at(addr) & PROT_WRITE;

@@ -2,9 +2,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "arch/registers.h"
 #include "seek/breakpoints.h"
 #include "text/registers.h"
-#include "text/trampoline_code.h"
+#include "arch/trampoline_code.h"
 #include "seek/trampoline_place.h"
 #include "space/patches.h"
 #include "space/upper_memory.h"
@@ -14,7 +15,7 @@ static struct {
 	struct plan plan;
 	struct trampoline_place place;
 	struct code code;
-	uint64_t trap; /* rip after the int3 */
+	uint64_t trap; /* pc after the breakpoint */
 	uint64_t n, faults;
 	uint8_t original[PATCH];
 } t;
@@ -26,15 +27,15 @@ static struct trampoline_data *data(void)
 
 static void compare_registers(struct code *c, const struct mark *m, uint16_t which, unsigned *i)
 {
-	for (unsigned r = 0; r < 16; r++)
+	for (unsigned r = 0; r < GENERAL_REGISTERS; r++)
 		if ((which >> r & 1) && (*i)-- == 0)
 			code_compare_register(c, r, m->gpr[r]);
 }
 
-/* The i-th of what a mark compares, the most telling first: so nearly every arrival is done after one. */
+/* Writes the i-th comparison of a mark, the most telling first: one is enough for nearly every arrival. */
 static void comparison(struct code *c, const struct mark *m, unsigned i)
 {
-	uint16_t varies = m->varies & (uint16_t) ~(1u << 4); /* rsp varies in recursion, not in loops */
+	uint16_t varies = m->varies & (uint16_t) ~(1u << STACK_POINTER); /* it varies in recursion, not in loops */
 	unsigned registers = (unsigned)__builtin_popcount(varies);
 
 	if (i < registers) {
@@ -58,17 +59,17 @@ static void comparison(struct code *c, const struct mark *m, unsigned i)
 static void write_code(const struct mark *m)
 {
 	struct code *c = &t.code;
-	uint8_t *entry = (uint8_t *)t.place.entry, *stub = entry - 5, *miss;
+	uint8_t *entry = (uint8_t *)t.place.entry, *stub = entry - PATCH, *miss;
 
 	*c = (struct code){.start = stub, .at = entry, .end = entry + CODE_ROOM, .data = data()};
-	code_save_rcx(c);
+	code_begin(c);
 	if (m)
 		comparison(c, m, 0);
 	else
 		code_count(c);
 	code_if_zero(c, stub, m ? 0 : UNCOUNT);
 	miss = c->at;
-	code_restore_rcx(c, m ? 0 : UNCOUNT);
+	code_restore(c, m ? 0 : UNCOUNT);
 	code_displaced(c, &t.plan, m ? 0 : UNCOUNT);
 	{ /* the stub, within reach of jrcxz */
 		uint8_t *slow = c->at;
@@ -77,16 +78,16 @@ static void write_code(const struct mark *m)
 		code_jump(c, slow, m ? 0 : UNCOUNT);
 		c->at = slow;
 	}
-	for (unsigned i = 1; m && i < 16 + m->nvectors + m->nwords; i++) {
+	for (unsigned i = 1; m && i < GENERAL_REGISTERS + m->nvectors + m->nwords; i++) {
 		comparison(c, m, i);
 		code_unless_zero(c, miss);
 	}
-	code_restore_rcx(c, m ? 0 : UNCOUNT);
+	code_restore(c, m ? 0 : UNCOUNT);
 	code_trap(c, m ? 0 : UNCOUNT);
 	t.trap = (uint64_t)c->at;
 }
 
-/* Those in the patch: their int3s go out of memory, or to where they are met now. */
+/* Breakpoints within the patch: takes out their int3s, or puts them where the program meets them now. */
 static void move_breakpoints(bool in)
 {
 	for (unsigned i = 1; i < t.plan.n; i++) {
@@ -99,7 +100,7 @@ static void move_breakpoints(bool in)
 	}
 }
 
-/* -ENOTSUP: there is one at the place itself, which an int3 has to tell, or inside an instruction. */
+/* -ENOTSUP: a breakpoint at the place itself needs an int3, or one lies inside an instruction. */
 static int plan_breakpoints(bool counting)
 {
 	const struct place *first = breakpoints_at(t.plan.pc);
@@ -121,10 +122,9 @@ static int plan_breakpoints(bool counting)
 
 static void write_jump(void)
 {
-	uint8_t jump[PATCH] = {0xe9};
-	int32_t distance = (int32_t)(t.place.entry - (t.plan.pc + PATCH));
+	uint8_t jump[PATCH];
 
-	memcpy(jump + 1, &distance, 4);
+	code_patch(jump, t.plan.pc, t.place.entry);
 	t.armed = upper_write(t.plan.pc, jump, PATCH) == PATCH;
 	if (t.armed)
 		patch_add(PATCH_TRAMPOLINE, t.plan.pc, PATCH, t.original, jump);
@@ -184,7 +184,7 @@ static int arm(uint64_t pc, const struct mark *m, uint64_t n)
 
 int trampoline_arm(const struct mark *m)
 {
-	return arm(m->rip, m, 0);
+	return arm(m->pc, m, 0);
 }
 
 int trampoline_arm_count(uint64_t pc, uint64_t n)
@@ -253,8 +253,8 @@ bool trampoline_carries(uint64_t addr)
 bool trampoline_stop(ucontext_t *uc)
 {
 	for (unsigned i = 1; t.armed && i < t.plan.n; i++)
-		if (t.plan.stops[i] && uc_pc(uc) == t.plan.copy[i] + 1) {
-			uc->uc_mcontext.gregs[REG_RIP] = (greg_t)t.plan.from[i];
+		if (t.plan.stops[i] && uc_pc(uc) == t.plan.copy[i] + BREAKPOINT_PASSED) {
+			UC_PC(uc) = t.plan.from[i];
 			return true;
 		}
 	return false;
@@ -264,13 +264,13 @@ bool trampoline_trap(ucontext_t *uc)
 {
 	if (!t.armed || uc_pc(uc) != t.trap)
 		return false;
-	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)t.plan.pc;
+	UC_PC(uc) = t.plan.pc;
 	return true;
 }
 
 void trampoline_resume(ucontext_t *uc)
 {
-	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)t.plan.copy[0];
+	UC_PC(uc) = t.plan.copy[0];
 }
 
 bool trampoline_fault(ucontext_t *uc)
@@ -279,7 +279,7 @@ bool trampoline_fault(ucontext_t *uc)
 		return false;
 	for (unsigned i = 1; i < t.plan.n; i++)
 		if (t.plan.from[i] == uc_pc(uc) && t.plan.from[i] < t.plan.pc + PATCH) {
-			uc->uc_mcontext.gregs[REG_RIP] = (greg_t)t.plan.copy[i];
+			UC_PC(uc) = t.plan.copy[i];
 			t.faults++;
 			return true;
 		}
@@ -298,23 +298,6 @@ bool trampoline_inside(const ucontext_t *uc)
 
 void trampoline_leave(ucontext_t *uc)
 {
-	greg_t *g = uc->uc_mcontext.gregs;
-	uint64_t off = uc_pc(uc) - (uint64_t)t.code.start;
-
-	if (!trampoline_inside(uc) || trampoline_trap(uc))
-		return;
-	for (unsigned i = 0; i < t.code.nsteps; i++) {
-		const struct step *s = &t.code.steps[i];
-
-		if (s->off != off)
-			continue;
-		if (s->restore & RESTORE_RCX)
-			g[REG_RCX] = (greg_t)data()->rcx;
-		if (s->restore & RESTORE_RAX)
-			g[REG_RAX] = (greg_t)data()->rax;
-		if (s->restore & UNCOUNT)
-			data()->left--;
-		g[REG_RIP] = (greg_t)(s->how == LEAVE_BACK ? t.plan.pc : s->how == LEAVE_TO ? s->addr : data()->target);
-		return;
-	}
+	if (trampoline_inside(uc) && !trampoline_trap(uc))
+		code_left(&t.code, &t.plan, uc);
 }

@@ -20,13 +20,13 @@
 #include <ucontext.h>
 #include "marks/mark.h"
 
-/* Traps at each arrival at m->rip with the mark's general registers and words: mark_here() has the last
+/* Traps at each arrival at m->pc with the mark's general registers and words: mark_here() has the last
  * word.  -ENOTSUP: not possible there (then use an int3); -EBUSY: one is armed; or -errno. */
 int trampoline_arm(const struct mark *m);
 /* Traps at the n-th arrival at pc from now (n > 0), and at none after. */
 int trampoline_arm_count(uint64_t pc, uint64_t n);
 bool trampoline_armed(void);
-/* One is there: going on from pc leads into it. */
+/* True: going on from pc leads into an armed trampoline. */
 bool trampoline_at(uint64_t pc);
 /* Arrivals counted, of trampoline_arm_count. */
 uint64_t trampoline_count(void);
@@ -36,7 +36,7 @@ void trampoline_disarm(void);
 
 /* A SIGTRAP of the trampoline: uc is made the program's own, standing at the place.  False: not ours. */
 bool trampoline_trap(ucontext_t *uc);
-/* From there, still armed: on with the instruction at the place, without another comparison. */
+/* Continues from there, still armed, with the instruction at the place and without another comparison. */
 void trampoline_resume(ucontext_t *uc);
 
 /* SIGILL, SIGSEGV or SIGTRAP because the program jumped into the middle of the patched instructions: uc
@@ -52,7 +52,7 @@ void trampoline_leave(ucontext_t *uc);
 
 /* A breakpoint at addr, in the middle of the patch, is met in the copy: no int3 may be put there. */
 bool trampoline_carries(uint64_t addr);
-/* A SIGTRAP of such a one: uc is made the program's own, standing at it.  False: not ours. */
+/* The SIGTRAP of such a breakpoint: uc is made the program's own, standing at it.  False: not ours. */
 bool trampoline_stop(ucontext_t *uc);
 
 /* While the processor carries out one instruction where it is, the patch is out of the way. */

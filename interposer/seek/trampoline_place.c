@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include "space/arena.h"
-#include "base/layout.h"
+#include "interface/layout.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -12,7 +12,7 @@ enum { RANGES = 2048, BEFORE = 16, ATTEMPTS = 64 };
 
 struct search {
 	const struct plan *plan;
-	uint64_t low, high; /* that matter */
+	uint64_t low, high; /* range within reach */
 	unsigned nranges;
 	struct {
 		uint64_t start, end;
@@ -65,7 +65,7 @@ static int try(struct search *s, uint64_t entry, struct trampoline_place *place)
 	uint64_t end = (entry + CODE_ROOM + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
 	void *at;
 
-	/* a page free on both sides: the kernel must not take it and a neighbour for one */
+	/* leave a page free on both sides, so that the kernel does not merge it with a neighbour */
 	if (!is_free(s, code - 2 * RDB_PAGE, end + RDB_PAGE))
 		return -ENOTSUP;
 	place->map = code - RDB_PAGE;

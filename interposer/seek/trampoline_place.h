@@ -1,7 +1,7 @@
 /* Where in the address space a trampoline goes. */
 #ifndef RDB_TRAMPOLINE_PLACE_H
 #define RDB_TRAMPOLINE_PLACE_H
-#include "text/trampoline_code.h"
+#include "arch/trampoline_code.h"
 
 struct trampoline_place {
 	uint64_t map, len; /* a page of data, then code */

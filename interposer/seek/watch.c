@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "seek/agent.h"
-#include "base/lower.h"
+#include "interface/agent.h"
+#include "base/descriptors.h"
 #include "seek/page_guard.h"
 #include "space/aliases.h"
 #include "space/upper_memory.h"
@@ -17,14 +17,13 @@
 #define WATCHES 256
 #define CHUNK 4096
 #define SLOTS 4
-#define HIGH_FD 700
 
 struct watch {
 	uint64_t id; /* 0: free */
 	uint64_t addr, len;
 	uint64_t kind;
 	unsigned nslots; /* 0: by its pages, or stepping */
-	bool aliased;    /* so is what is stored to at other addresses, too, which the processor does not see */
+	bool aliased;    /* its bytes have other addresses, too, where the processor does not see stores */
 	int fd[SLOTS];
 	uint64_t seen[SLOTS]; /* accesses the processor had counted */
 	uint64_t hits, hits_event, hits_run;
@@ -33,10 +32,10 @@ struct watch {
 };
 
 static struct watch watches[WATCHES], *top = watches; /* none is in use from `top` on */
-static bool hardware;
-static bool planned;         /* which pages are to be guarded is known */
-static unsigned planned_for; /* with these aliases */
-static bool stepping;        /* they cannot be */
+static bool hardware, paused;
+static bool planned;         /* the pages to guard have been determined */
+static unsigned planned_for; /* aliases_generation at that time */
+static bool stepping;        /* they cannot be guarded: step */
 
 static int open_slot(uint64_t addr, uint64_t len, uint64_t kind)
 {
@@ -55,15 +54,8 @@ static int open_slot(uint64_t addr, uint64_t len, uint64_t kind)
 		.remove_on_exec = 1,
 	};
 	int fd = (int)raw_syscall(SYS_perf_event_open, (long)&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC, 0);
-	int high;
 
-	if (fd < 0)
-		return fd;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
+	return fd < 0 ? fd : descriptor_high(fd);
 }
 
 /* Splits the location into aligned pieces. */
@@ -221,14 +213,13 @@ static bool accessed(struct watch *w)
 void watch_start(bool use_hardware)
 {
 	hardware = use_hardware;
+	paused = true;
 	for (struct watch *w = watches; w < top; w++) {
 		if (!w->id)
 			continue;
 		w->known = upper_read(w->addr, w->value, w->len);
-		for (unsigned i = 0; hardware && i < w->nslots; i++) {
-			ioctl(w->fd[i], PERF_EVENT_IOC_ENABLE, 0);
+		for (unsigned i = 0; hardware && i < w->nslots; i++)
 			w->seen[i] = accesses(w, i);
-		}
 	}
 }
 
@@ -246,18 +237,33 @@ void watch_stop(void)
 	hardware = false;
 }
 
-void watch_pause(void)
+bool watch_pause(void)
 {
-	switch_slots(PERF_EVENT_IOC_DISABLE);
+	const bool before = paused;
+
+	if (!paused)
+		switch_slots(PERF_EVENT_IOC_DISABLE);
+	paused = true;
+	return before;
 }
 
 void watch_resume(void)
 {
 	switch_slots(PERF_EVENT_IOC_ENABLE);
+	paused = false;
 }
 
-/* Compares and remembers what is there now in [from, to).  Through the kernel, lest the look itself be
- * seen.  Returns true with the first address that changed. */
+bool watch_sees(uint64_t addr, uint64_t len)
+{
+	for (struct watch *w = watches; hardware && w < top; w++)
+		if (w->id && w->nslots && w->kind != AGENT_WATCH_WRITE && addr < w->addr + w->len &&
+		    w->addr < addr + len)
+			return true;
+	return false;
+}
+
+/* Compares and remembers what is there now in [from, to).  Through the kernel, so that the watchpoint does not see our
+ * read.  Returns true with the first address that changed. */
 static bool changed(struct watch *w, uint64_t from, uint64_t to, uint64_t *addr)
 {
 	uint8_t now[CHUNK];
@@ -339,8 +345,8 @@ void watch_check(const struct emulated *did, bool exact, uint64_t event, uint64_
 		if (!w->id)
 			continue;
 		kinds = did ? overlap(w, did, &addr, &end) : 0;
-		/* As the processor has it, however we look: a write of the value that was there already
-		 * is an access like a read, so that hits have the same numbers stepped and run. */
+		/* As the processor counts, in both ways of moving: a write of the value that was there already is an
+		 * access like a read, so that hits have the same numbers stepped and run. */
 		touched = kinds;
 		if (!exact && hardware && w->nslots)
 			touched = w->kind != AGENT_WATCH_WRITE && accessed(w);

@@ -1,10 +1,9 @@
 /* Watchpoints: stop after the instruction or event that changed (or touched) a location.
  *
- * Up to four aligned pieces of 1, 2, 4 or 8 bytes are watched by the processor (perf_event with
- * sigtrap on ourselves).  Over that, or where perf events are not to be had, the pages that hold the
- * location are closed (page_guard.h) while the program runs natively, and each instruction that
- * touches them is looked at.  Where they cannot be, and in steps, every instruction is.
- */
+ * Up to four aligned pieces of 1, 2, 4 or 8 bytes are watched by the processor (perf_event with sigtrap on ourselves).
+ * Beyond that, or without perf events, the pages that hold the location are closed (page_guard.h) while the program
+ * runs natively, and each instruction that touches them is looked at.  Where they cannot be, and in steps, every
+ * instruction is. */
 #ifndef RDB_WATCH_H
 #define RDB_WATCH_H
 #include <stdbool.h>
@@ -33,14 +32,17 @@ bool watch_needs_stepping(void);
 /* Mappings in [start, end) were replaced. */
 void watch_remapped(uint64_t start, uint64_t end);
 
-/* The start of a RUN/STEP: remembers the values; with `hardware` the processor watches from here
- * until watch_stop(). */
+/* The start of a RUN/STEP: remembers the values; with `hardware` the processor watches from the next
+ * watch_resume() until watch_stop(). */
 void watch_start(bool hardware);
 void watch_stop(void);
 
-/* While the lower half itself carries out instructions. */
-void watch_pause(void);
+/* Pauses and resumes the processor's watchpoints: what the agent itself reads and writes, including an instruction's
+ * text, is not the program's access.  watch_pause() returns whether they were paused before. */
+bool watch_pause(void);
 void watch_resume(void);
+/* Would our own read of these bytes trigger a watchpoint of the processor? */
+bool watch_sees(uint64_t addr, uint64_t len);
 
 /* After an instruction: its accesses, or NULL when they are not known.  Unless they are `exact`, all
  * values are compared, and the processor is asked for what else it saw. */

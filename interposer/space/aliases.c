@@ -7,23 +7,42 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/lower.h"
+#include "base/spans.h"
+#include "base/table.h"
 #include "space/arena.h"
 #include "space/shared_kinds.h"
 #include "base/descriptors.h"
 
-enum { RANGES = 2048, OBJECTS = 256, BATCH = 512 };
+enum { BATCH = 512 };
 
-struct object {
-	uint64_t dev, ino;
-	int fd, copy; /* copy: what a child will have, -1: none */
+struct range {
+	struct span at; /* the alias, by address */
+	struct span in; /* by offset in its object */
+	struct alias a;
 };
 
+/* An object with overlapping ranges: a part of the one memfd. */
+struct object {
+	struct span name;
+	uint64_t dev, ino;
+	uint64_t base; /* its offset in the memfd */
+};
+
+#define OBJECT_ROOM (1ul << 44)
+
+static void later(struct span *s, uint64_t by);
+static void added(struct span *s);
+static void taken(struct span *s);
+
 static struct {
-	struct alias ranges[RANGES];
-	unsigned n;
-	struct object objects[OBJECTS]; /* those with several overlapping ranges */
-	unsigned nobjects;
-} al;
+	struct spans ranges, in_objects, objects;
+	int fd, copy;            /* copy: the memfd for a child; 0: none */
+	uint64_t end;            /* offset of the next object */
+	struct table given_back; /* offsets of former objects, to be reused */
+} al = {
+	.ranges = {.size = sizeof(struct range), .later = later, .added = added, .taken = taken},
+	.objects = {.size = sizeof(struct object)},
+};
 
 unsigned aliases_generation;
 
@@ -42,18 +61,62 @@ static bool same_object(const struct alias *a, const struct alias *b)
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
-static bool overlap(const struct alias *a, const struct alias *b)
+static uint64_t name_of(const struct alias *a)
 {
-	return same_object(a, b) && a->offset < b->offset + (b->end - b->start) &&
-	       b->offset < a->offset + (a->end - a->start) && !(a->follows && b->follows);
+	return span_of_file(a->dev, a->ino);
 }
 
 static struct object *object_of(const struct alias *a)
 {
-	for (unsigned i = 0; i < al.nobjects; i++)
-		if (al.objects[i].dev == a->dev && al.objects[i].ino == a->ino)
-			return &al.objects[i];
+	struct object *o = NULL;
+	do
+		o = spans_next(&al.objects, (struct span *)o, name_of(a), 0, 1);
+	while (o && (o->dev != a->dev || o->ino != a->ino));
+	return o;
+}
+
+/* Mappings that follow do not affect each other: each of the two kinds has its own tree. */
+static uint64_t in_tree(const struct alias *a, bool follows)
+{
+	return name_of(a) ^ (follows ? ~0ul : 0);
+}
+
+/* The next range of the same object and kind that shows bytes of [start, end) of it. */
+static struct range *next_in(const struct alias *a, bool follows, const struct range *after, uint64_t start,
+			     uint64_t end)
+{
+	struct span *s = after ? (struct span *)&after->in : NULL;
+	while ((s = spans_next(&al.in_objects, s, in_tree(a, follows), start, end))) {
+		struct range *r = (struct range *)((char *)s - offsetof(struct range, in));
+		if (same_object(&r->a, a) && r->a.follows == follows)
+			return r;
+	}
 	return NULL;
+}
+
+static void later(struct span *s, uint64_t by)
+{
+	((struct range *)s)->a.offset += by;
+}
+
+static void added(struct span *s)
+{
+	struct range *r = (struct range *)s;
+	r->a.start = s->start;
+	r->a.end = s->end;
+	r->in = (struct span){
+		.start = r->a.offset, .end = r->a.offset + (s->end - s->start), .of = in_tree(&r->a, r->a.follows)};
+	spans_add(&al.in_objects, &r->in);
+}
+
+static void taken(struct span *s)
+{
+	spans_take(&al.in_objects, &((struct range *)s)->in);
+}
+
+static void no_memory(void)
+{
+	failed("known", -ENOMEM);
 }
 
 static int new_file(void)
@@ -64,25 +127,25 @@ static int new_file(void)
 
 static struct object *new_object(const struct alias *a)
 {
-	if (al.nobjects == OBJECTS)
-		rdb_fatal("more than %d objects are mapped at several addresses", OBJECTS);
-	struct object *o = &al.objects[al.nobjects];
-	*o = (struct object){.dev = a->dev, .ino = a->ino, .fd = new_file(), .copy = -1};
-	if (o->fd < 0)
-		failed("made", o->fd);
-	al.nobjects++;
+	struct object made = {.name = {.start = 0, .end = 1, .of = name_of(a)}, .dev = a->dev, .ino = a->ino};
+	if (!al.fd)
+		al.fd = new_file();
+	if (al.fd < 0)
+		failed("made", al.fd);
+	if (al.given_back.len) {
+		al.given_back.len -= sizeof(made.base);
+		memcpy(&made.base, al.given_back.base + al.given_back.len, sizeof(made.base));
+	} else {
+		made.base = al.end;
+		al.end += OBJECT_ROOM;
+	}
+	struct object *o = spans_new(&al.objects, &made);
+	if (!o)
+		no_memory();
 	return o;
 }
 
-static bool zero_page(const uint64_t *p)
-{
-	for (unsigned i = 0; i < RDB_PAGE / 8; i++)
-		if (p[i])
-			return false;
-	return true;
-}
-
-/* The program may not be allowed to read or write it. */
+/* Opens /proc/self/mem: the program's protection may forbid a plain access. */
 static int memory(int flags)
 {
 	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", flags | O_CLOEXEC, 0);
@@ -99,15 +162,17 @@ static void read_page(int fd, uint64_t addr, uint64_t *page)
 
 static void write_page(int fd, uint64_t off, const uint64_t *page)
 {
-	/* a hole reads as zeros, and costs nothing in the copies */
-	const int rc = zero_page(page) ? fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off, RDB_PAGE)
-				       : pwrite(fd, page, RDB_PAGE, (off_t)off) != (ssize_t)RDB_PAGE;
+	/* a hole reads as zeros, and copies of it cost nothing */
+	const int rc = page_is_zero(page)
+			       ? fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off, RDB_PAGE)
+			       : pwrite(fd, page, RDB_PAGE, (off_t)off) != (ssize_t)RDB_PAGE;
 	if (rc)
 		failed("filled", -errno);
 }
 
 struct mapped {
 	const struct alias *a;
+	uint64_t base;
 	int fd;
 };
 
@@ -121,31 +186,43 @@ static int map_part(const struct mapping *m, void *arg)
 	const int kind = to->a->follows ? MAP_PRIVATE : MAP_SHARED;
 	const long rc = raw_syscall(SYS_mmap, (long)start, (long)(end - start), m->prot,
 				    kind | MAP_FIXED | MAP_NORESERVE, to->fd,
-				    (long)(to->a->offset + (start - to->a->start)));
+				    (long)(to->base + to->a->offset + (start - to->a->start)));
 	return rc < 0 ? (int)rc : 0;
 }
 
-/* Pages of its own of a mapping that follows: their addresses, and after them their bytes. */
+/* The own pages of a mapping that follows: their addresses, then their bytes. */
 struct own {
 	uint64_t *pages, *bytes;
 	size_t n;
 };
 
-/* proc(5), /proc/pid/pagemap: bit 63 present, 62 swapped, 61 of the file */
-static size_t pages_of_its_own(const struct alias *a, uint64_t *pages)
+void aliases_own_pages(uint64_t at, size_t n, bool *own)
 {
 	uint64_t e[BATCH];
-	size_t n = 0;
 	int fd = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
-	for (uint64_t at = a->start; at < a->end;) {
-		const uint64_t left = (a->end - at) / RDB_PAGE, want = left < BATCH ? left : BATCH;
+	for (size_t want; n; n -= want, at += want * RDB_PAGE) {
+		want = n < BATCH ? n : BATCH;
 		if (fd < 0 || pread(fd, e, want * 8, (off_t)(at / RDB_PAGE * 8)) != (ssize_t)(want * 8))
-			failed("looked at", -EIO);
-		for (uint64_t i = 0; i < want; i++, at += RDB_PAGE)
-			if (e[i] >> 62 && !(e[i] >> 61 & 1))
-				pages[n++] = at;
+			rdb_fatal("/proc/self/pagemap cannot be read, which tells the pages of a private mapping that "
+				  "the program has changed");
+		/* proc(5), /proc/pid/pagemap: 63 present, 62 swapped, 61 of the file */
+		for (size_t i = 0; i < want; i++)
+			*own++ = e[i] >> 62 && !(e[i] >> 61 & 1);
 	}
 	close(fd);
+}
+
+static size_t pages_of_its_own(const struct alias *a, uint64_t *pages)
+{
+	bool own[BATCH];
+	size_t n = 0;
+	for (uint64_t at = a->start; at < a->end;) {
+		const uint64_t left = (a->end - at) / RDB_PAGE, want = left < BATCH ? left : BATCH;
+		aliases_own_pages(at, want, own);
+		for (uint64_t i = 0; i < want; i++, at += RDB_PAGE)
+			if (own[i])
+				pages[n++] = at;
+	}
 	return n;
 }
 
@@ -181,23 +258,27 @@ static void put_own(struct own *own)
 	free(own->bytes);
 }
 
-static void map(struct alias *a, int fd, struct own *own)
+static void map(struct alias *a, const struct object *o, int fd, struct own *own)
 {
-	struct mapped to = {.a = a, .fd = fd};
-	const int rc = arena_each(map_part, &to);
+	struct mapped to = {.a = a, .base = o->base, .fd = fd};
+	const struct mapping fresh = {.start = a->start, .end = a->end, .prot = PROT_READ | PROT_WRITE};
+	const int rc = a->fresh ? map_part(&fresh, &to) : arena_each_in(a->start, a->end, map_part, &to);
 	if (rc)
 		failed("mapped", rc);
 	put_own(own);
 	a->placed = true;
 }
 
-/* Its bytes become the object's, and it shows the object. */
+/* Copies its bytes to the object, and maps it from there. */
 static void place(struct alias *a, const struct object *o)
 {
 	uint64_t page[RDB_PAGE / 8];
 	struct own own;
-	const off_t size = lseek(o->fd, 0, SEEK_END), needed = (off_t)(a->offset + (a->end - a->start));
-	if (size < needed && ftruncate(o->fd, needed))
+	const uint64_t needed = a->offset + (a->end - a->start);
+	const off_t end = (off_t)(o->base + needed);
+	if (needed > OBJECT_ROOM)
+		failed("made", -EFBIG);
+	if (lseek(al.fd, 0, SEEK_END) < end && ftruncate(al.fd, end))
 		failed("made", -errno);
 	keep_own(a, &own);
 	int fd = memory(O_RDONLY);
@@ -207,122 +288,129 @@ static void place(struct alias *a, const struct object *o)
 			continue;
 		}
 		read_page(fd, at, page);
-		write_page(o->fd, a->offset + (at - a->start), page);
+		write_page(al.fd, o->base + a->offset + (at - a->start), page);
 	}
 	close(fd);
-	map(a, o->fd, &own);
+	map(a, o, al.fd, &own);
+}
+
+static bool overlaps_another(const struct range *r)
+{
+	const struct alias *a = &r->a;
+	const uint64_t end = a->offset + (a->end - a->start);
+	const struct range *o = next_in(a, false, NULL, a->offset, end);
+	if (o == r)
+		o = next_in(a, false, o, a->offset, end);
+	return o || (!a->follows && next_in(a, true, NULL, a->offset, end));
 }
 
 void aliases_add(const struct alias *a)
 {
 	aliases_gone(a->start, a->end);
-	if (al.n == RANGES)
-		rdb_fatal("more than %d shared mappings", RANGES);
-	struct alias *added = &al.ranges[al.n++];
-	*added = *a;
-	added->placed = false;
+	struct range made = {.at = {.start = a->start, .end = a->end}, .a = *a};
+	made.a.placed = false;
+	struct range *added_now = spans_new(&al.ranges, &made);
+	if (!added_now)
+		no_memory();
 	struct object *o = object_of(a);
-	bool several = o;
-	for (unsigned i = 0; i + 1 < al.n && !several; i++)
-		several = overlap(&al.ranges[i], added);
-	if (!several)
+	if (!o && !overlaps_another(added_now)) {
+		added_now->a.fresh = false;
 		return;
+	}
 	aliases_generation++;
-	if (!o)
+	if (!o) {
 		o = new_object(a);
-	/* the newest last: its bytes are those of this event */
-	for (unsigned i = 0; i < al.n; i++)
-		if (!al.ranges[i].placed && same_object(&al.ranges[i], added))
-			place(&al.ranges[i], o);
+		for (int follows = 0; follows < 2; follows++)
+			for (struct range *r = NULL; (r = next_in(a, follows, r, 0, UINT64_MAX));)
+				if (r != added_now)
+					place(&r->a, o);
+	}
+	place(&added_now->a, o); /* last: its bytes are the newest */
+	added_now->a.fresh = false;
 }
 
 bool aliases_follows(uint64_t addr)
 {
-	const uint64_t page = addr & ~(RDB_PAGE - 1);
-	for (unsigned i = 0; al.nobjects && i < al.n; i++) {
-		struct alias a = al.ranges[i];
-		uint64_t own;
-		if (!a.follows || !a.placed || page < a.start || page >= a.end)
-			continue;
-		a.start = page;
-		a.end = page + RDB_PAGE;
-		return pages_of_its_own(&a, &own) == 0;
-	}
-	return false;
+	const struct range *r = al.objects.n ? spans_at(&al.ranges, addr) : NULL;
+	uint64_t own;
+	if (!r || !r->a.follows || !r->a.placed)
+		return false;
+	struct alias page = r->a;
+	page.start = addr & ~(RDB_PAGE - 1);
+	page.end = page.start + RDB_PAGE;
+	return pages_of_its_own(&page, &own) == 0;
 }
 
 void aliases_drop_own(uint64_t addr)
 {
-	for (unsigned i = 0; i < al.n; i++)
-		if (al.ranges[i].follows && addr >= al.ranges[i].start && addr < al.ranges[i].end)
-			raw_syscall(SYS_madvise, (long)(addr & ~(RDB_PAGE - 1)), RDB_PAGE, MADV_DONTNEED, 0, 0, 0);
+	const struct range *r = spans_at(&al.ranges, addr);
+	if (r && r->a.follows)
+		raw_syscall(SYS_madvise, (long)(addr & ~(RDB_PAGE - 1)), RDB_PAGE, MADV_DONTNEED, 0, 0, 0);
 }
 
-/* Objects that nothing shows any more. */
-static void drop_objects(void)
+/* Frees the object if nothing shows it any more. */
+static void gone(struct span *part, void *arg)
 {
-	for (unsigned i = 0; i < al.nobjects;) {
-		struct object *o = &al.objects[i];
-		bool used = false;
-		for (unsigned k = 0; k < al.n; k++)
-			used |= al.ranges[k].dev == o->dev && al.ranges[k].ino == o->ino;
-		if (used) {
-			i++;
-			continue;
-		}
-		lower_fd_close(o->fd);
-		*o = al.objects[--al.nobjects];
-	}
+	const struct alias *a = &((struct range *)part)->a;
+	struct object *o = object_of(a);
+	*(bool *)arg = true;
+	if (!o || next_in(a, false, NULL, 0, UINT64_MAX) || next_in(a, true, NULL, 0, UINT64_MAX))
+		return;
+	if (fallocate(al.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)o->base, (off_t)OBJECT_ROOM))
+		failed("given back", -errno);
+	if (table_add(&al.given_back, &o->base, sizeof(o->base)))
+		no_memory();
+	spans_free(&al.objects, &o->name);
 }
 
 void aliases_gone(uint64_t start, uint64_t end)
 {
 	bool any = false;
-	for (unsigned i = 0; i < al.n;) {
-		struct alias head = al.ranges[i], tail = head;
-		if (head.start >= end || head.end <= start) {
-			i++;
-			continue;
-		}
-		any = true;
-		al.ranges[i] = al.ranges[--al.n];
-		head.end = start;
-		tail.start = end;
-		tail.offset += end - head.start;
-		if (al.n + 2 > RANGES)
-			rdb_fatal("more than %d shared mappings", RANGES);
-		if (head.start < start)
-			al.ranges[al.n++] = head;
-		if (tail.end > end)
-			al.ranges[al.n++] = tail;
-	}
-	if (any && al.nobjects) {
+	const bool placed = al.objects.n;
+	if (spans_cut(&al.ranges, start, end, gone, &any))
+		no_memory();
+	if (any && placed)
 		aliases_generation++;
-		drop_objects();
-	}
+}
+
+struct each {
+	int (*fn)(uint64_t alias, uint64_t len, uint64_t at, void *arg);
+	void *arg;
+};
+
+/* [from, to): a part of the range; `at`: its distance from the requested address. */
+static int each_of(const struct range *r, uint64_t from, uint64_t to, uint64_t at, const struct each *e)
+{
+	const uint64_t off = r->a.offset + (from - r->a.start), off_end = off + (to - from);
+	for (int follows = 0; follows < 2; follows++)
+		for (struct range *o = NULL; (o = next_in(&r->a, follows, o, off, off_end));) {
+			const struct alias *b = &o->a;
+			if (o == r || !b->placed)
+				continue;
+			const uint64_t b_end = b->offset + (b->end - b->start);
+			const uint64_t first = off > b->offset ? off : b->offset,
+				       last = off_end < b_end ? off_end : b_end;
+			const int rc = e->fn(b->start + (first - b->offset), last - first, at + (first - off), e->arg);
+			if (rc)
+				return rc;
+		}
+	return 0;
 }
 
 int aliases_each(uint64_t addr, uint64_t len, int (*fn)(uint64_t alias, uint64_t len, uint64_t at, void *arg),
 		 void *arg)
 {
-	for (unsigned i = 0; al.nobjects && i < al.n; i++) {
-		const struct alias *a = &al.ranges[i];
-		if (!a->placed || a->start >= addr + len || addr >= a->end)
+	if (!al.objects.n)
+		return 0;
+	SPANS_IN(struct range, r, &al.ranges, addr, addr + len)
+	{
+		if (!r->a.placed)
 			continue;
-		const uint64_t from = addr > a->start ? addr : a->start, to = addr + len < a->end ? addr + len : a->end;
-		const uint64_t off = a->offset + (from - a->start), off_end = off + (to - from);
-		for (unsigned k = 0; k < al.n; k++) {
-			const struct alias *b = &al.ranges[k];
-			const uint64_t b_end = b->offset + (b->end - b->start);
-			if (k == i || !b->placed || !same_object(a, b) || b->offset >= off_end || off >= b_end)
-				continue;
-			const uint64_t first = off > b->offset ? off : b->offset,
-				       last = off_end < b_end ? off_end : b_end;
-			const int rc = fn(b->start + (first - b->offset), last - first, from + (first - off) - addr,
-					  arg);
-			if (rc)
-				return rc;
-		}
+		const uint64_t from = addr > r->at.start ? addr : r->at.start,
+			       to = addr + len < r->at.end ? addr + len : r->at.end;
+		const int rc = each_of(r, from, to, from - addr, &(struct each){fn, arg});
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -339,14 +427,11 @@ bool aliases_of(uint64_t addr, uint64_t len)
 
 int aliases_file(uint64_t addr, uint64_t *offset)
 {
-	for (unsigned i = 0; al.nobjects && i < al.n; i++) {
-		const struct alias *a = &al.ranges[i];
-		if (!a->placed || addr < a->start || addr >= a->end)
-			continue;
-		*offset = a->offset + (addr - a->start);
-		return object_of(a)->fd;
-	}
-	return -1;
+	const struct range *r = al.objects.n ? spans_at(&al.ranges, addr) : NULL;
+	if (!r || !r->a.placed)
+		return -1;
+	*offset = object_of(&r->a)->base + r->a.offset + (addr - r->a.start);
+	return al.fd;
 }
 
 /* ---- forks ---- */
@@ -371,31 +456,52 @@ static int copy_file(int from, int to)
 
 int aliases_before_fork(void)
 {
-	int rc = 0;
-	for (struct object *o = al.objects; o < al.objects + al.nobjects && !rc; o++) {
-		o->copy = new_file();
-		rc = o->copy < 0 ? o->copy : copy_file(o->fd, o->copy);
-	}
+	if (!al.objects.n)
+		return 0;
+	const int fd = new_file();
+	const int rc = fd < 0 ? fd : copy_file(al.fd, fd);
+	al.copy = fd < 0 ? 0 : fd;
 	if (rc)
 		aliases_forked(false);
 	return rc;
 }
 
+static int keep_mapping(const struct mapping *m, void *arg)
+{
+	return table_add(arg, m, sizeof(*m));
+}
+
+/* Reads the memory map once: to find one alias in it takes as long as to find all. */
+static void map_copies(void)
+{
+	struct table map = {0};
+	int rc = arena_each(keep_mapping, &map);
+	const struct mapping *m = (void *)map.base, *end = (void *)(map.base + map.len);
+	SPANS_EACH(struct range, r, &al.ranges)
+	{
+		struct own own;
+		if (!r->a.placed)
+			continue;
+		const struct mapped to = {.a = &r->a, .base = object_of(&r->a)->base, .fd = al.copy};
+		keep_own(&r->a, &own);
+		while (m < end && m->end <= r->a.start)
+			m++;
+		for (const struct mapping *part = m; !rc && part < end && part->start < r->a.end; part++)
+			rc = map_part(part, (void *)&to);
+		put_own(&own);
+	}
+	if (rc)
+		failed("mapped", rc);
+	table_drop(&map);
+}
+
 void aliases_forked(bool child)
 {
-	for (unsigned i = 0; child && al.nobjects && i < al.n; i++) {
-		struct alias *a = &al.ranges[i];
-		struct own own;
-		if (!a->placed)
-			continue;
-		keep_own(a, &own);
-		map(a, object_of(a)->copy, &own);
-	}
-	for (struct object *o = al.objects; o < al.objects + al.nobjects; o++) {
-		if (o->copy < 0)
-			continue;
-		lower_fd_close(child ? o->fd : o->copy);
-		o->fd = child ? o->copy : o->fd;
-		o->copy = -1;
-	}
+	if (!al.copy)
+		return;
+	if (child)
+		map_copies();
+	lower_fd_close(child ? al.fd : al.copy);
+	al.fd = child ? al.copy : al.fd;
+	al.copy = 0;
 }

@@ -1,21 +1,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "space/arena.h"
 #include "base/descriptors.h"
+#include "base/guarded_copy.h"
 #include "space/device_memory.h"
 #include "space/ends.h"
 #include "space/patches.h"
 #include "space/shared_memory.h"
 
-enum { FILES_MAX = 4096, PAGEMAP_BATCH = 512 };
-
-static struct {
-	struct file_mapping files[FILES_MAX];
-	unsigned nfiles;
-} arena;
+enum { PAGEMAP_BATCH = 512 };
 
 static uint64_t hex(const char **p)
 {
@@ -53,87 +51,137 @@ static void parse_line(const char *p, struct mapping *m)
 	m->anonymous = m->inode == 0;
 }
 
-int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg)
+/* The gate, which the kernel never merges with other mappings, and our own code. */
+static bool is_ours(const struct mapping *m)
+{
+	return (m->start < RDB_GATE + 2 * RDB_PAGE && m->end > RDB_GATE) || m->start - patch_code.at < patch_code.len;
+}
+
+/* linux/fs.h of Linux 6.11: PROCMAP_QUERY, one mapping without those before it */
+struct procmap_query {
+	uint64_t size, flags, addr, start, end, vma_flags, page_size, offset, inode;
+	uint32_t major, minor, name_size, build_id_size;
+	uint64_t name, build_id;
+};
+#define QUERY _IOWR('f', 17, struct procmap_query)
+enum { QUERY_READ = 1, QUERY_WRITE = 2, QUERY_EXEC = 4, QUERY_SHARED = 8, QUERY_COVERING_OR_NEXT = 16 };
+
+/* Finds the first mapping that ends after `at`. 0; -ENOENT: none; or -errno. */
+static int query(int fd, uint64_t at, struct mapping *m)
+{
+	struct procmap_query q = {.size = sizeof(q), .flags = QUERY_COVERING_OR_NEXT, .addr = at};
+	const long rc = raw_syscall(SYS_ioctl, fd, (long)QUERY, (long)&q, 0, 0, 0);
+	if (rc < 0)
+		return (int)rc;
+	*m = (struct mapping){
+		.start = q.start,
+		.end = q.end,
+		.prot = (q.vma_flags & QUERY_READ ? PROT_READ : 0) | (q.vma_flags & QUERY_WRITE ? PROT_WRITE : 0) |
+			(q.vma_flags & QUERY_EXEC ? PROT_EXEC : 0),
+		.shared = q.vma_flags & QUERY_SHARED,
+		.anonymous = q.inode == 0,
+		.offset = q.offset,
+		.dev = (uint64_t)q.major << 20 | q.minor,
+		.inode = q.inode,
+	};
+	return 0;
+}
+
+static int each_queried(int fd, uint64_t start, uint64_t end, int (*fn)(const struct mapping *m, void *arg), void *arg)
+{
+	struct mapping m;
+	int rc = 0;
+	for (uint64_t at = start; !rc && at < end; at = m.end) {
+		rc = query(fd, at, &m);
+		if (rc || m.start >= end)
+			return rc == -ENOENT ? 0 : rc;
+		rc = is_ours(&m) ? 0 : fn(&m, arg);
+	}
+	return rc;
+}
+
+static int each_line(int fd, uint64_t start, uint64_t end, int (*fn)(const struct mapping *m, void *arg), void *arg)
 {
 	char buf[8192];
 	size_t have = 0;
-	int rc = 0;
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/maps", O_RDONLY, 0);
-	if (fd < 0)
-		return fd;
-	while (rc == 0) {
-		long n = raw_syscall(0 /* read */, fd, (long)(buf + have), (long)(sizeof(buf) - have), 0, 0, 0);
-		if (n <= 0) {
-			rc = (int)n;
-			break;
-		}
+	for (;;) {
+		long n = raw_syscall(SYS_read, fd, (long)(buf + have), (long)(sizeof(buf) - have), 0, 0, 0);
+		if (n <= 0)
+			return (int)n;
 		have += (size_t)n;
 		char *line = buf, *nl;
-		bool done = false;
-		while (rc == 0 && (nl = memchr(line, '\n', have - (size_t)(line - buf)))) {
+		while ((nl = memchr(line, '\n', have - (size_t)(line - buf)))) {
 			struct mapping m;
 			*nl = 0;
 			parse_line(line, &m);
 			line = nl + 1;
-			if (m.start >= RDB_ARENA_END) {
-				done = true;
-				break;
-			}
-			if (m.start < RDB_GATE + 2 * RDB_PAGE && m.end > RDB_GATE)
-				continue; /* the kernel may have merged nothing with it: the gate stands alone */
-			if (m.start - patch_code.at < patch_code.len)
-				continue;
-			rc = fn(&m, arg);
+			if (m.start >= end)
+				return 0;
+			const int rc = m.end <= start || is_ours(&m) ? 0 : fn(&m, arg);
+			if (rc)
+				return rc;
 		}
-		if (done)
-			break;
 		have -= (size_t)(line - buf);
 		memmove(buf, line, have);
 	}
-	raw_syscall(3 /* close */, fd, 0, 0, 0, 0, 0);
+}
+
+int arena_each_in(uint64_t start, uint64_t end, int (*fn)(const struct mapping *m, void *arg), void *arg)
+{
+	static bool no_query;
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/maps", O_RDONLY, 0);
+	if (fd < 0)
+		return fd;
+	int rc = -ENOTTY;
+	struct mapping m;
+	/* the whole map is read faster as text */
+	if (!no_query && (start || end < RDB_ARENA_END)) {
+		rc = query(fd, start, &m);
+		no_query = rc && rc != -ENOENT;
+		rc = no_query ? -ENOTTY : each_queried(fd, start, end, fn, arg);
+	}
+	if (rc == -ENOTTY)
+		rc = each_line(fd, start, end, fn, arg);
+	raw_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 	return rc;
 }
 
-struct search {
-	uint64_t addr;
-	struct mapping *out;
-};
-
-static int holds(const struct mapping *m, void *arg)
+int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg)
 {
-	const struct search *s = arg;
+	return arena_each_in(0, RDB_ARENA_END, fn, arg);
+}
 
-	if (s->addr < m->start || s->addr >= m->end)
-		return 0;
-	*s->out = *m;
+static int copy(const struct mapping *m, void *arg)
+{
+	*(struct mapping *)arg = *m;
 	return 1;
 }
 
 bool arena_mapping_at(uint64_t addr, struct mapping *out)
 {
-	return arena_each(holds, &(struct search){addr, out}) == 1;
+	return arena_each_in(addr, addr + 1, copy, out) == 1;
 }
 
 /* ---- places ---- */
 
 enum {
 	LOW_END = 0x80000000 /* mmap(2), MAP_32BIT */,
-	LOWEST = 0x10000 /* vm.mmap_min_addr as it is nearly everywhere */
+	LOWEST = 0x10000 /* the usual vm.mmap_min_addr */
 };
 
-/* Ours, or what grows there. */
+/* Our own ranges, and those that grow. */
 static const struct {
 	uint64_t start, end;
 } reserved[] = {
-	{RDB_TSC_STUBS_LOW, RDB_SPIN_STUBS_LOW + RDB_TSC_STUBS_BYTES},
+	{RDB_COUNTER_STUBS_LOW, RDB_SPIN_STUBS_LOW + RDB_COUNTER_STUBS_BYTES},
 	{RDB_GATE, RDB_SCRATCH_END},
-	{RDB_SPIN_STUBS_PROG, RDB_TSC_STUBS_PROG + RDB_TSC_STUBS_BYTES},
+	{RDB_SPIN_STUBS_PROG, RDB_COUNTER_STUBS_PROG + RDB_COUNTER_STUBS_BYTES},
 	{RDB_BRK, RDB_BRK_END},
 	{RDB_SPIN_STUBS, RDB_STUBS_END},
 	{RDB_MMAP_END, RDB_ARENA_END},
 };
 
-/* The highest end of what a program has put where arena_take has not been; by `low`. */
+/* The highest end of what the program itself has mapped above the next address of arena_take(); indexed by `low`. */
 static struct {
 	bool known;
 	uint64_t end[2];
@@ -163,16 +211,9 @@ static int found(const struct mapping *m, void *arg)
 	return 0;
 }
 
-struct range {
-	uint64_t start, end;
-};
-
-/* Its end is where the last mapping in it ends. */
-static int overlaps(const struct mapping *m, void *arg)
+static int last_end(const struct mapping *m, void *arg)
 {
-	struct range *r = arg;
-	if (m->start < r->end && m->end > r->start)
-		r->start = m->end;
+	*(uint64_t *)arg = m->end;
 	return 0;
 }
 
@@ -185,12 +226,12 @@ uint64_t arena_take(size_t len, bool low)
 		return 0;
 	ahead.known = true;
 	while (at < ahead.end[low] && len <= end - at) {
-		struct range r = {at, at + len};
-		if (arena_each(overlaps, &r))
+		uint64_t taken = 0;
+		if (arena_each_in(at, at + len, last_end, &taken))
 			return 0;
-		if (r.start == at)
+		if (!taken)
 			break;
-		at = (r.start + RDB_PAGE + align - 1) & ~(align - 1);
+		at = (taken + RDB_PAGE + align - 1) & ~(align - 1);
 	}
 	if (at > end || len > end - at)
 		return 0;
@@ -244,6 +285,7 @@ static uint64_t page_hash(const uint64_t *p)
 struct hashing {
 	uint64_t sum;
 	int pagemap;
+	uint64_t at, end; /* hash_file(): the pages of a file that are left */
 	void (*page)(uint64_t addr, uint64_t hash);
 };
 
@@ -266,11 +308,27 @@ static void hash_range(uint64_t from, uint64_t to, struct hashing *hs)
 	}
 }
 
+static void hash_file(void *arg)
+{
+	struct hashing *hs = arg;
+	for (; hs->at < hs->end; hs->at += RDB_PAGE)
+		hash_range(hs->at, hs->at + RDB_PAGE, hs);
+}
+
+/* Another process may have cut the file: pages behind its end are left out. */
+static void hash_file_range(uint64_t from, uint64_t to, const struct mapping *m, struct hashing *hs)
+{
+	hs->at = from;
+	hs->end = to;
+	for (; !guarded_call(hash_file, hs); hs->at += RDB_PAGE)
+		ends_found(hs->at, m->end, m->prot);
+}
+
 static int hash_mapping(const struct mapping *m, void *arg)
 {
 	struct hashing *hs = arg;
 	if (!(m->prot & (PROT_READ | PROT_WRITE)) || hot_stubs_inside(m->start) ||
-	    (m->anonymous && m->prot & PROT_EXEC && (tsc_stubs_inside(m->start) || spin_stubs_inside(m->start))))
+	    (m->anonymous && m->prot & PROT_EXEC && (counter_stubs_inside(m->start) || spin_stubs_inside(m->start))))
 		return 0;
 	if (shared_regions && (m->shared || (!m->anonymous && shared_within(m->start, m->end)))) {
 		for (uint64_t at = m->start; at < m->end; at += RDB_PAGE) {
@@ -278,12 +336,12 @@ static int hash_mapping(const struct mapping *m, void *arg)
 			if (shared_page(at, page))
 				hash_page(at, page, hs);
 			else if (!m->shared)
-				hash_range(at, at + RDB_PAGE, hs);
+				hash_file_range(at, at + RDB_PAGE, m, hs);
 		}
 		return 0;
 	}
 	if (!m->anonymous) {
-		hash_range(m->start, m->end, hs);
+		hash_file_range(m->start, m->end, m, hs);
 		return 0;
 	}
 	/* untouched anonymous pages are zero: leave them untouched (proc(5), /proc/pid/pagemap) */
@@ -327,72 +385,77 @@ uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash))
 
 /* ---- file mappings ---- */
 
+static struct file_mapping *mapping_of(struct span *s)
+{
+	return (struct file_mapping *)s;
+}
+
+static struct spans by_file;
+
+static void later(struct span *s, uint64_t by)
+{
+	mapping_of(s)->offset += by;
+}
+
+static void known(struct span *s)
+{
+	struct file_mapping *f = mapping_of(s);
+	f->of_file = (struct span){.start = f->start, .end = f->end, .of = span_of_file(f->dev, f->ino)};
+	spans_add(&by_file, &f->of_file);
+}
+
+static void forgotten(struct span *s)
+{
+	spans_take(&by_file, &mapping_of(s)->of_file);
+}
+
+static struct spans files = {.size = sizeof(struct file_mapping), .later = later, .added = known, .taken = forgotten};
+
+static void no_memory(void)
+{
+	rdb_fatal("no memory for the list of the program's mappings");
+}
+
 void arena_unmapped(uint64_t start, uint64_t end)
 {
 	patches_gone(start, end);
 	ends_gone(start, end);
-	for (unsigned i = 0; i < arena.nfiles;) {
-		struct file_mapping *f = &arena.files[i];
-		if (f->end <= start || f->start >= end) {
-			i++;
-		} else if (f->start < start && f->end > end) {
-			struct file_mapping tail = *f;
-			tail.offset += end - f->start;
-			tail.start = end;
-			f->end = start;
-			if (arena.nfiles == FILES_MAX)
-				rdb_fatal("more than %d file mappings", FILES_MAX);
-			arena.files[arena.nfiles++] = tail;
-			i++;
-		} else if (f->start < start) {
-			f->end = start;
-			i++;
-		} else if (f->end > end) {
-			f->offset += end - f->start;
-			f->start = end;
-			i++;
-		} else {
-			*f = arena.files[--arena.nfiles];
-		}
-	}
+	if (spans_cut(&files, start, end, NULL, NULL))
+		no_memory();
 }
 
-void arena_file_mapped(uint64_t start, uint64_t end, uint64_t offset, const char *key)
+void arena_file_mapped(const struct file_mapping *f)
 {
-	arena_unmapped(start, end);
-	if (arena.nfiles == FILES_MAX)
-		rdb_fatal("more than %d file mappings", FILES_MAX);
-	struct file_mapping *f = &arena.files[arena.nfiles++];
-	*f = (struct file_mapping){.start = start, .end = end, .offset = offset};
-	strncpy(f->key, key, sizeof(f->key) - 1);
+	arena_unmapped(f->start, f->end);
+	if (!spans_new(&files, f))
+		no_memory();
 }
 
-struct file_mapping *arena_file_made(void)
+void arena_file_read_only(uint64_t at)
 {
-	return &arena.files[arena.nfiles - 1];
+	((struct file_mapping *)spans_at(&files, at))->read_only = true;
 }
 
 void arena_files_each(void (*fn)(uint64_t dev, uint64_t ino))
 {
-	for (unsigned i = 0; i < arena.nfiles; i++)
-		fn(arena.files[i].dev, arena.files[i].ino);
+	SPANS_EACH(struct file_mapping, f, &files)
+	fn(f->dev, f->ino);
 }
 
 void arena_files_of(uint64_t dev, uint64_t ino, void (*fn)(const struct file_mapping *f, void *arg), void *arg)
 {
-	for (unsigned i = 0; i < arena.nfiles;) {
-		const struct file_mapping f = arena.files[i];
-		const unsigned before = arena.nfiles;
-		if (f.ino == ino && f.dev == dev && ino)
+	const uint64_t of = span_of_file(dev, ino);
+	struct span last = {.of = of}, *s;
+	while (ino && (s = spans_next(&by_file, last.end ? &last : NULL, of, last.start, UINT64_MAX))) {
+		const struct file_mapping f = *(struct file_mapping *)((char *)s -
+								       offsetof(struct file_mapping, of_file));
+		last = *s; /* fn may remove the element */
+		if (f.ino == ino && f.dev == dev)
 			fn(&f, arg);
-		i += arena.nfiles == before; /* fn may have taken it away */
 	}
 }
 
 const struct file_mapping *arena_file_at(uint64_t addr)
 {
-	for (unsigned i = 0; i < arena.nfiles; i++)
-		if (addr >= arena.files[i].start && addr < arena.files[i].end)
-			return &arena.files[i];
-	return NULL;
+	return spans_at(&files, addr);
 }

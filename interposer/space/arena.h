@@ -2,6 +2,7 @@
 #ifndef RDB_ARENA_H
 #define RDB_ARENA_H
 #include "base/lower.h"
+#include "base/spans.h"
 
 struct mapping {
 	uint64_t start, end;
@@ -12,37 +13,53 @@ struct mapping {
 	uint64_t dev, inode;
 };
 
-/* Calls fn for every mapping of the upper half, lowest first, without the gate.  Stops at the first
- * nonzero return and gives it back; -errno if /proc/self/maps cannot be read. */
+/* Calls fn for every mapping of the upper half except the gate, lowest first.  Stops at the first nonzero return and
+ * returns it; -errno if /proc/self/maps cannot be read. */
 int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg);
+/* Likewise for the mappings that overlap [start, end); they are passed whole. */
+int arena_each_in(uint64_t start, uint64_t end, int (*fn)(const struct mapping *m, void *arg), void *arg);
 /* The mapping that holds addr.  False: there is none. */
 bool arena_mapping_at(uint64_t addr, struct mapping *out);
 
+static inline bool page_is_zero(const uint64_t *p)
+{
+	for (unsigned i = 0; i < RDB_PAGE / 8; i += 8)
+		if (p[i] | p[i + 1] | p[i + 2] | p[i + 3] | p[i + 4] | p[i + 5] | p[i + 6] | p[i + 7])
+			return false;
+	return true;
+}
+
 /* The address of the next `len` bytes (page multiple); low: below 2 GiB for MAP_32BIT.  0: full. */
 uint64_t arena_take(size_t len, bool low);
-/* Where the kernel would look first for `len` bytes if a program hints at `hint` (mmap(2)); 0: nowhere. */
+/* The address that the kernel would try first for the hint of mmap(2); 0: none. */
 uint64_t arena_hinted(uint64_t hint, size_t len, bool low);
-/* A program has chosen this place itself: arena_take passes it by. */
+/* The program has chosen this range itself: arena_take() avoids it. */
 void arena_chosen(uint64_t start, uint64_t end);
 
-/* Hash of the contents of all readable mappings of the upper half, by page and address; pages of zeros
- * do not count, so it does not depend on what has been touched.  0 on error (said on stderr). */
+/* Hash of the contents of all readable mappings of the upper half, by page and address.  Pages of zeros do not count,
+ * so untouched pages make no difference. 0 on error (said on stderr). */
 uint64_t arena_hash(void);
-/* The same; `page` hears of each page that is not zero, lowest first. */
+/* Likewise; calls `page` for each page that is not zero, lowest first. */
 uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash));
 
-/* Private file mappings of the upper half: which bytes of which stored file they show. */
+/* Private file mappings of the upper half: the bytes of a stored file that they show. */
 struct file_mapping {
-	uint64_t start, end;
-	uint64_t offset;   /* in the file */
-	char key[160];     /* in the job's store */
-	uint64_t dev, ino; /* of the file itself, as fstat(2) has it; 0: not known */
-	bool text;         /* instructions are run there */
-	bool read_only;    /* mapped shared, through a descriptor that cannot write */
+	union {
+		struct span span;
+		struct {
+			uint64_t start, end;
+		};
+	};
+	struct span of_file; /* the same range, keyed by file */
+	uint64_t offset;     /* in the file */
+	char key[160];       /* in the job's store */
+	uint64_t dev, ino;   /* of the file itself, as fstat(2) has it; 0: not known */
+	bool text;           /* executable */
+	bool read_only;      /* mapped shared, through a descriptor that cannot write */
 };
-void arena_file_mapped(uint64_t start, uint64_t end, uint64_t offset, const char *key);
-/* The one that arena_file_mapped() has just made, while recording. */
-struct file_mapping *arena_file_made(void);
+void arena_file_mapped(const struct file_mapping *f);
+/* The mapping there was made shared, but nobody can write to it. */
+void arena_file_read_only(uint64_t at);
 void arena_files_each(void (*fn)(uint64_t dev, uint64_t ino));
 /* Calls fn for each mapping of that file. */
 void arena_files_of(uint64_t dev, uint64_t ino, void (*fn)(const struct file_mapping *f, void *arg), void *arg);

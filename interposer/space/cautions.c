@@ -10,7 +10,7 @@
 
 enum { LONGEST = 1024 };
 
-/* `line` has room for its end. */
+/* `line` has room for the checksum at its end. */
 static void add(char *line, size_t n)
 {
 	char path[4200];
@@ -18,7 +18,7 @@ static void add(char *line, size_t n)
 	snprintf(path, sizeof(path), "%s/cautions", lower.opt.dir);
 	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (fd < 0 || write(fd, line, n) != (ssize_t)n)
-		rdb_warn("%s cannot be written; what it would say: %.*s", path, (int)n - 1, line);
+		rdb_warn("%s cannot be written; the line for it is: %.*s", path, (int)n - 1, line);
 	if (fd >= 0)
 		close(fd);
 }

@@ -1,4 +1,4 @@
-/* What a reader of the recording must know: why a replay may differ. */
+/* Cautions: reasons why a replay of this recording may differ. */
 #ifndef RDB_CAUTIONS_H
 #define RDB_CAUTIONS_H
 #include <stdint.h>

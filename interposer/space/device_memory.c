@@ -11,7 +11,7 @@
 #define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))
 
 enum {
-	MUCH = 1 << 30, /* what is beyond it is not compared at all */
+	MUCH = 1 << 30, /* beyond this size nothing is compared */
 	TOLD = 64,
 };
 
@@ -21,7 +21,7 @@ unsigned device_regions;
 static void insert(unsigned at, const struct device_region *r)
 {
 	if (device_regions == DEVICE_REGIONS)
-		rdb_fatal("more than %d pieces of memory registered with an RDMA device", DEVICE_REGIONS);
+		rdb_fatal("more than %d ranges of memory are registered with an RDMA device", DEVICE_REGIONS);
 	memmove(&device_table.r[at + 1], &device_table.r[at], (device_regions++ - at) * sizeof(*r));
 	device_table.r[at] = *r;
 }
@@ -42,7 +42,7 @@ static void count(void)
 	}
 }
 
-/* The first that ends behind `at`. */
+/* Index of the first region that ends after `at`. */
 static unsigned first_behind(uint64_t at)
 {
 	unsigned low = 0, high = device_regions;
@@ -62,7 +62,7 @@ bool device_memory_in(uint64_t start, uint64_t end)
 	return i < device_regions && device_table.r[i].start < end;
 }
 
-/* Afterwards none lies on both sides of `at`. */
+/* Splits the region around `at`. */
 static void split(uint64_t at)
 {
 	unsigned i = first_behind(at);
@@ -77,7 +77,7 @@ static void split(uint64_t at)
 static void log_line(struct event *ev, const struct device_region *r, uint64_t at)
 {
 	char now[DEVICE_LINE], *shadow = r->shadow + (at - r->start);
-	memcpy(now, (const void *)at, sizeof(now)); /* the device may write to it all the time */
+	memcpy(now, (const void *)at, sizeof(now)); /* copied once: the device may write to it meanwhile */
 	memcpy(shadow, now, sizeof(now));
 	event_chunk_from(ev, at, r->remote_users ? RDB_NOTE_DEVICE : 0, shadow, sizeof(now));
 }
@@ -88,7 +88,7 @@ static void sync_region(struct event *ev, const struct device_region *r)
 		log_line(ev, r, at);
 }
 
-/* May the program have been told by it that something has come? */
+/* Can the event have told the program that data has come? */
 static bool tells(const struct event *ev)
 {
 	if (ev->kind == LOG_SYSCALL)
@@ -98,13 +98,13 @@ static bool tells(const struct event *ev)
 	return ev->nr >> 16 == RDB_NS_VERBS && ev->result > 0;
 }
 
-/* What completions told the program of at the present event. */
+/* Memory that completions of the present event have reported. */
 static struct {
 	struct {
 		uint64_t start, end;
 	} r[TOLD];
 	unsigned n;
-	bool some, all; /* all: or more than is said here */
+	bool some, all; /* all: everything, or more than fits here */
 } told;
 
 void device_memory_told(void *addr, size_t len)
@@ -133,7 +133,7 @@ static void sync_told(struct event *ev)
 		}
 }
 
-/* Posting and empty polls, mostly, where nobody else writes to memory. */
+/* True mostly for posts and empty polls, when no other rank can write to memory. */
 static bool nothing_to_look_for(const struct event *ev)
 {
 	return ev->kind == LOG_HYPERCALL && ev->result <= 0 && ev->nr >> 16 == RDB_NS_VERBS && !told.some &&
@@ -196,8 +196,7 @@ void device_memory_settle(void)
 				memcpy((void *)at, device_page(at), RDB_PAGE);
 }
 
-/* As if the program had written there: who tracks stores (dirty.h) does not see
- * a device's. */
+/* Writes to each page as the program would: page tracking (dirty.h) does not see a device's writes. */
 static void touch(const struct device_region *r)
 {
 	for (uint64_t at = r->start; at < r->end; at += RDB_PAGE) {
@@ -218,7 +217,8 @@ static void begin(uint64_t start, uint64_t end, bool remote)
 			void *shadow = mmap(NULL, upto - at, PROT_READ | PROT_WRITE,
 					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 			if (shadow == MAP_FAILED)
-				rdb_fatal("out of memory for a copy of %lu registered bytes",
+				rdb_fatal("out of memory for a copy of %lu bytes that are registered with an RDMA "
+					  "device",
 					  (unsigned long)(upto - at));
 			memcpy(shadow, (const void *)at, upto - at);
 			insert(i, &(struct device_region){.start = at, .end = upto, .shadow = shadow});
@@ -240,7 +240,7 @@ static void end(struct event *ev, uint64_t start, uint64_t end, bool remote)
 			i++;
 			continue;
 		}
-		/* no event can look at it any more: what has changed belongs to this one */
+		/* no later event compares it: what has changed belongs to this event */
 		if (memcmp((const void *)r->start, r->shadow, r->end - r->start))
 			event_out(ev, (void *)r->start, r->end - r->start);
 		touch(r);
@@ -248,7 +248,7 @@ static void end(struct event *ev, uint64_t start, uint64_t end, bool remote)
 	}
 }
 
-/* Registered at the cut of a restart, when there is no log yet. */
+/* Memory that was registered at the cut of a restart, before there was a log. */
 static struct waiting {
 	struct waiting *next;
 	void *addr;
@@ -260,7 +260,7 @@ static void wait_for_log(void *addr, size_t len, bool remote)
 {
 	struct waiting *w = malloc(sizeof(*w));
 	if (!w)
-		rdb_fatal("out of memory for registered memory");
+		rdb_fatal("out of memory for the list of registered memory");
 	*w = (struct waiting){waiting, addr, len, remote};
 	waiting = w;
 }
@@ -282,23 +282,21 @@ void device_memory(struct event *ev, void *addr, size_t len, bool remote, bool f
 		return;
 	if (from_now && (len > MUCH || device_table.bytes + len > MUCH)) {
 		if (!device_table.too_much)
-			caution("more than %d MiB of memory are registered with an RDMA device: "
-				"what it writes there is not "
-				"looked at, and a replay will differ",
+			caution("more than %d MiB of memory are registered with an RDMA device: rdb does not record "
+				"what the device writes to memory beyond that, and a replay will differ",
 				MUCH >> 20);
 		device_table.too_much = true;
 		return;
 	}
 	if (from_now && device_table.forks_break && !device_table.said_forks) {
 		device_table.said_forks = true;
-		rdb_warn("this kernel takes registered memory away from RDMA devices at a fork (before Linux 5.12): "
-			 "no checkpoints while there is any");
+		rdb_warn("on this kernel (before Linux 5.12) a fork detaches registered memory from its RDMA device: "
+			 "rdb takes no checkpoints while memory is registered");
 	}
 	if (from_now && remote && !device_table.cautioned) {
 		device_table.cautioned = true;
-		caution("memory at %#lx-%#lx may be written by other ranks over RDMA: a "
-			"replay may differ from here on "
-			"where the program looks at such memory between two events",
+		caution("memory at %#lx-%#lx may be written by other ranks over RDMA: a replay may differ from here "
+			"on if the program reads such memory between two events",
 			(unsigned long)(uint64_t)addr, (unsigned long)((uint64_t)addr + len));
 	}
 	if (from_now)

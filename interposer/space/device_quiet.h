@@ -1,4 +1,4 @@
-/* Regions of device_memory.c, for those who look at them without vector registers. */
+/* Regions of device_memory.c, for code that must not use vector registers. */
 #ifndef RDB_DEVICE_QUIET_H
 #define RDB_DEVICE_QUIET_H
 #include <stdbool.h>
@@ -7,10 +7,11 @@
 enum {
 	DEVICE_REGIONS = 8192,
 	DEVICE_LINE = 64,              /* bytes that are logged together */
-	DEVICE_SMALL_REMOTE = 1 << 20, /* so much of what others write when they like is compared at every event */
+	DEVICE_SMALL_REMOTE = 1 << 20, /* up to this size, memory that others write at any time is compared at every
+				        * event */
 };
 
-/* Whole pages, in order, none twice. */
+/* Whole pages, in order, without overlaps. */
 struct device_region {
 	uint64_t start, end;
 	char *shadow;
@@ -20,15 +21,16 @@ struct device_region {
 extern struct device_table {
 	struct device_region r[DEVICE_REGIONS];
 	uint64_t bytes, remote_bytes;
-	uint64_t settled_at; /* the event at which all were looked at last */
+	uint64_t settled_at; /* the last event at which all were compared */
 	bool cautioned, too_much;
 	bool forks_break, said_forks;
-	bool wanted; /* all of it at the next event: a hash or an image is due */
+	bool wanted; /* compare all at the next event: a hash or an image is due */
 } device_table;
 
-/* The first line from `from` on, where one begins, that the shadow has otherwise; not below `end`: none. */
+/* The first line in [from, end) that differs from the shadow; `from` is the start of a line.  A result not below `end`:
+ * none. */
 uint64_t device_differs(const struct device_region *r, uint64_t from, uint64_t end);
-/* At an event that tells the program of nothing: is there nothing that has to be logged with it? */
+/* For an event that reports nothing to the program: is there nothing to log with it? */
 bool device_memory_quiet(void);
 
 #endif

@@ -7,19 +7,15 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/descriptors.h"
+#include "base/pagemap_scan.h"
 #include "space/arena.h"
 #include "space/shared_memory.h"
 #include "space/dirty.h"
 
-/* What Debian 12's headers lack (linux/fs.h, linux/userfaultfd.h of 6.7) */
-struct scan_region {
+struct scan_region { /* linux/fs.h: struct page_region */
 	uint64_t start, end, categories;
 };
-struct scan {
-	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
-	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-#define SCAN _IOWR('f', 16, struct scan)
 enum {
 	SCAN_PROTECT = 1, /* PM_SCAN_WP_MATCHING */
 	SCAN_CHECK = 2,   /* PM_SCAN_CHECK_WPASYNC */
@@ -30,8 +26,8 @@ enum {
 };
 
 static struct {
-	int fd;            /* 0: not tried, -1: not to be had */
-	struct table owed; /* dirty_look() has told of it, dirty_collect() has not */
+	int fd;            /* 0: not tried yet, -1: not available */
+	struct table owed; /* reported by dirty_look(), but not yet by dirty_collect() */
 } dirty;
 
 static int open_tracking(void)
@@ -77,7 +73,7 @@ static int scan_mapping(const struct mapping *m, void *arg)
 		.mode = UFFDIO_REGISTER_MODE_WP,
 	};
 	long rc = raw_syscall(SYS_ioctl, dirty.fd, (long)UFFDIO_REGISTER, (long)&reg, 0, 0, 0);
-	if (rc) /* of a kind that cannot be watched: all of it counts as written to */
+	if (rc) /* cannot be watched: all of it counts as written to */
 		return add(w->out, m->start, m->end);
 	for (uint64_t at = m->start; at < m->end;) {
 		struct scan s = {
@@ -110,12 +106,12 @@ static int collect(struct table *t)
 	int rc = open_tracking();
 	if (rc)
 		return rc;
-	struct walk w = {.out = t, .pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
-	rc = w.pagemap < 0 ? -errno : arena_each(scan_mapping, &w);
+	struct walk w = {.out = t, .pagemap = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY, 0)};
+	rc = w.pagemap < 0 ? w.pagemap : arena_each(scan_mapping, &w);
 	if (w.pagemap >= 0)
 		close(w.pagemap);
 	if (rc) {
-		/* half of it may have been forgotten */
+		/* some pages may have been reset already */
 		dirty_forget();
 		dirty.fd = -1;
 	}

@@ -3,18 +3,40 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include "base/context.h"
+#include "arch/registers.h"
+#include "base/spans.h"
+#include "base/table.h"
 #include "log/log_reader.h"
 #include "space/arena.h"
 
-enum { ENDS = 1024 };
-
-static struct end {
-	uint64_t start, end;
+struct end {
+	union {
+		struct span span;
+		struct {
+			uint64_t start, end;
+		};
+	};
 	int prot;
-	bool ours; /* we have closed these pages; else the kernel's mapping ends there */
-} ends[ENDS];
+	bool ours;   /* we have made these pages inaccessible; else the kernel's mapping has its end there */
+	bool unsaid; /* the log has no record of it yet */
+};
+
 unsigned ends_known;
+static unsigned of_kernel; /* those that are not ours */
+
+static void added(struct span *s)
+{
+	ends_known++;
+	of_kernel += !((struct end *)s)->ours;
+}
+
+static void taken(struct span *s)
+{
+	ends_known--;
+	of_kernel -= !((struct end *)s)->ours;
+}
+
+static struct spans ends = {.size = sizeof(struct end), .added = added, .taken = taken};
 
 static void protect(uint64_t start, uint64_t end, int prot)
 {
@@ -24,12 +46,16 @@ static void protect(uint64_t start, uint64_t end, int prot)
 		lower.mode->reprotected(start, end);
 }
 
+static void no_memory(void)
+{
+	rdb_fatal("no memory for the list of the program's mappings");
+}
+
 static void add(uint64_t start, uint64_t end, int prot, bool ours)
 {
 	ends_gone(start, end);
-	if (ends_known == ENDS)
-		rdb_fatal("more than %d mappings of files go beyond their ends", ENDS);
-	ends[ends_known++] = (struct end){start, end, prot, ours};
+	if (!spans_new(&ends, &(struct end){.start = start, .end = end, .prot = prot, .ours = ours}))
+		no_memory();
 }
 
 void ends_add(uint64_t start, uint64_t end, int prot)
@@ -40,39 +66,25 @@ void ends_add(uint64_t start, uint64_t end, int prot)
 
 void ends_gone(uint64_t start, uint64_t end)
 {
-	for (unsigned i = 0; i < ends_known;) {
-		struct end head = ends[i], tail = head;
-		if (head.start >= end || head.end <= start) {
-			i++;
-			continue;
-		}
-		ends[i] = ends[--ends_known];
-		head.end = start;
-		tail.start = end;
-		if (ends_known + 2 > ENDS)
-			rdb_fatal("more than %d mappings of files go beyond their ends", ENDS);
-		if (head.start < head.end)
-			ends[ends_known++] = head; /* outside of [start, end) now */
-		if (tail.start < tail.end)
-			ends[ends_known++] = tail;
-	}
+	if (spans_cut(&ends, start, end, NULL, NULL))
+		no_memory();
 }
 
-/* Calls fn for the parts of [start, end) that are known, each taken out of the table. */
+static void keep(struct span *part, void *arg)
+{
+	if (table_add(arg, part, sizeof(struct end)))
+		no_memory();
+}
+
+/* Removes the known parts of [start, end) from the table, and calls fn for each. */
 static void each_part(uint64_t start, uint64_t end, void (*fn)(const struct end *part, int prot), int prot)
 {
-	static struct end parts[ENDS];
-	unsigned n = 0;
-	for (unsigned i = 0; i < ends_known; i++) {
-		struct end part = ends[i];
-		part.start = part.start > start ? part.start : start;
-		part.end = part.end < end ? part.end : end;
-		if (part.start < part.end)
-			parts[n++] = part;
-	}
-	ends_gone(start, end);
-	while (n--)
-		fn(&parts[n], prot);
+	struct table parts = {0};
+	if (spans_cut(&ends, start, end, keep, &parts))
+		no_memory();
+	for (const struct end *part = (void *)parts.base; (uint8_t *)part < parts.base + parts.len; part++)
+		fn(part, prot);
+	table_drop(&parts);
 }
 
 static void again(const struct end *part, int prot)
@@ -99,28 +111,45 @@ void ends_of_file(uint64_t start, uint64_t end)
 		each_part(start, end, files, 0);
 }
 
+void ends_found(uint64_t page, uint64_t end, int prot)
+{
+	int known;
+	if (!recording() || ends_at(page, &known))
+		return;
+	add(page, end, prot, false);
+	((struct end *)spans_at(&ends, page))->unsaid = true;
+}
+
+void ends_say(void (*say)(const uint64_t range[2]))
+{
+	SPANS_IN(struct end, e, &ends, 0, UINT64_MAX)
+	if (e->unsaid) {
+		e->unsaid = false;
+		say((uint64_t[2]){e->start, e->end});
+	}
+}
+
 bool ends_at(uint64_t addr, int *prot)
 {
-	for (unsigned i = 0; i < ends_known; i++)
-		if (addr >= ends[i].start && addr < ends[i].end) {
-			*prot = ends[i].prot;
-			return true;
-		}
-	return false;
+	const struct end *e = spans_at(&ends, addr);
+	if (e)
+		*prot = e->prot;
+	return e;
 }
 
 bool ends_closed(uint64_t from, uint64_t to, uint64_t part[2], int *prot)
 {
 	part[0] = part[1] = to;
-	for (unsigned i = 0; i < ends_known; i++) {
-		const uint64_t start = ends[i].start > from ? ends[i].start : from;
-		if (!ends[i].ours || start >= part[0] || ends[i].end <= from)
+	SPANS_IN(struct end, e, &ends, from, to)
+	{
+		if (!e->ours)
 			continue;
-		part[0] = start;
-		part[1] = ends[i].end < to ? ends[i].end : to;
-		*prot = ends[i].prot;
+		part[0] = e->start > from ? e->start : from;
+		part[1] = e->end < to ? e->end : to;
+		*prot = e->prot;
+		return true;
 	}
-	return part[0] < to;
+	return false;
 }
 
 static bool there(uint64_t addr)
@@ -130,7 +159,7 @@ static bool there(uint64_t addr)
 	return raw_syscall(SYS_process_vm_readv, lower.pid, (long)&l, 1, (long)&r, 1, 0) == 1;
 }
 
-/* A mapping of a file that the kernel knows to end before this page. */
+/* Finds where the file ends in the kernel's mapping that holds this page. */
 static bool find_end(uint64_t page)
 {
 	struct mapping m;
@@ -142,11 +171,12 @@ static bool find_end(uint64_t page)
 	return true;
 }
 
-/* Is it the page's protection that forbids it?  Error codes of page faults: Intel SDM vol. 3, 4.7. */
+/* Does the page's protection forbid the access? */
 static bool forbidden(const ucontext_t *uc, int prot)
 {
-	const uint64_t error = UC_REG(uc, ERR);
-	return !(prot & (error & 16 ? PROT_EXEC : error & 2 ? PROT_WRITE : PROT_READ | PROT_WRITE | PROT_EXEC));
+	return !(prot & (uc_fault_fetched(uc) ? PROT_EXEC
+			 : uc_fault_wrote(uc) ? PROT_WRITE
+					      : PROT_READ | PROT_WRITE | PROT_EXEC));
 }
 
 void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc, void (*say)(const uint64_t range[2]))
@@ -164,23 +194,24 @@ void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc, void (*say)(con
 		return;
 	if (!known && (info->si_code != BUS_ADRERR || !find_end(addr & ~(RDB_PAGE - 1))))
 		return;
-	for (unsigned i = 0; i < ends_known; i++)
-		if (addr >= ends[i].start && addr < ends[i].end)
-			say((uint64_t[2]){ends[i].start, ends[i].end});
+	const struct end *e = spans_at(&ends, addr);
+	if (e)
+		say((uint64_t[2]){e->start, e->end});
 }
 
 void ends_sync(struct event *ev)
 {
-	for (unsigned i = 0; i < ends_known; i++) {
-		uint64_t upto = ends[i].start;
-		while (!ends[i].ours && upto < ends[i].end && ends[i].prot & PROT_READ && there(upto))
+	struct end *e;
+	for (uint64_t from = 0; of_kernel && (e = spans_next(&ends, NULL, 0, from, UINT64_MAX));) {
+		const uint64_t start = e->start, end = e->end;
+		uint64_t upto = start;
+		while (!e->ours && upto < end && e->prot & PROT_READ && there(upto))
 			upto += RDB_PAGE;
-		if (upto == ends[i].start)
+		from = end;
+		if (upto == start)
 			continue;
-		const uint64_t range[2] = {ends[i].start, upto};
-		event_note(ev, RDB_NOTE_BACK, range, sizeof(range));
-		ends_gone(range[0], range[1]);
-		i = UINT32_MAX; /* from the first on: their places have changed */
+		event_note(ev, RDB_NOTE_BACK, (uint64_t[2]){start, upto}, 16);
+		ends_gone(start, upto);
 	}
 }
 
@@ -202,7 +233,7 @@ void ends_recorded(const struct log_record *rec)
 	if (rec->nargs != 2)
 		return;
 	memcpy(range, log_args(rec), sizeof(range));
-	arena_each(close_part, range);
+	arena_each_in(range[0], range[1], close_part, range);
 }
 
 static void open_part(const struct end *part, int prot)

@@ -1,9 +1,9 @@
-/* Pages behind the end of a mapped file: who touches them gets SIGBUS (mmap(2)).
+/* Pages behind the end of a mapped file: access raises SIGBUS (mmap(2)).
  *
- * The kernel does that where a mapping is the file's.  Where a file is copied into the store, and in a replay, such pages
- * are anonymous memory that may not be touched, and the fault is made a SIGBUS.  A replay does not know where a file
- * ended: at each SIGBUS the recording says from where on there was nothing (LOG_ENDS), right behind the event before, and
- * as part of an event that it is there again.
+ * The kernel does that if the mapping is the file's.  If the file is copied into the store, and in a replay, such pages
+ * are anonymous inaccessible memory, and we turn the fault into a SIGBUS.  A replay does not know where a file ended:
+ * at each SIGBUS the recording logs the pages behind the end (LOG_ENDS), right after the event before.  An event notes
+ * pages that are inside the file again.
  */
 #ifndef RDB_ENDS_H
 #define RDB_ENDS_H
@@ -11,25 +11,30 @@
 #include <stdbool.h>
 #include "log/parts.h"
 
-/* [start, end) is mapped with that protection, and there is nothing. */
+/* [start, end) was mapped with that protection, and lies behind the end of the file. */
 void ends_add(uint64_t start, uint64_t end, int prot);
-/* It is mapped otherwise. */
+/* Something else is mapped there. */
 void ends_gone(uint64_t start, uint64_t end);
-/* It has that protection now. */
+/* The program has changed the protection. */
 void ends_protected(uint64_t start, uint64_t end, int prot);
-/* The file is mapped there itself: if it has an end there, the kernel knows. */
+/* The file itself is mapped there now: the kernel handles its end. */
 void ends_of_file(uint64_t start, uint64_t end);
-/* Nothing is there as far as we know; *prot: what the program takes its protection for. */
+/* Does addr lie behind the end, as far as we know? *prot: the protection that the program knows. */
 bool ends_at(uint64_t addr, int *prot);
 
-/* Of the pages that we have closed the first ones in [from, to); false: there are none. */
+/* The first pages in [from, to) that we have made inaccessible; false: none. */
 bool ends_closed(uint64_t from, uint64_t to, uint64_t part[2], int *prot);
 
-/* A fault of the program: what it is for the program.  While recording it is said, by `say`. */
+/* Turns a fault of the program into the signal that the program must see. While recording calls `say` with the
+ * range. */
 void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc, void (*say)(const uint64_t range[2]));
-/* While recording: is any of it there again?  Said with the event. */
+/* While recording: from this page on the mapping, which ends at `end`, cannot be read. */
+void ends_found(uint64_t page, uint64_t end, int prot);
+/* Calls `say` for what ends_found() has found since the last call. */
+void ends_say(void (*say)(const uint64_t range[2]));
+/* While recording: notes with the event the pages that are inside the file again. */
 void ends_sync(struct event *ev);
-extern unsigned ends_known; /* how many there are */
+extern unsigned ends_known; /* number of ranges */
 
 struct log_record;
 /* In a replay. */

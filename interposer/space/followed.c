@@ -19,7 +19,7 @@ bool followed_never(int fd)
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
 }
 
-/* Files that MPI has opened for writing. */
+/* Files that MPI has opened for writing (the first MPI_FILES). */
 enum { MPI_FILES = 64 };
 static struct {
 	dev_t dev;
@@ -32,7 +32,7 @@ bool followed_mpi_writes(const struct stat *st)
 	for (unsigned i = 0; i < nmpi_files; i++)
 		if (mpi_files[i].ino == st->st_ino && mpi_files[i].dev == st->st_dev)
 			return true;
-	return nmpi_files == MPI_FILES; /* there were more: it may be one of those */
+	return nmpi_files == MPI_FILES; /* the table is full: it may be one of the others */
 }
 
 bool followed_from_start(int fd, bool shared, int prot)
@@ -44,37 +44,26 @@ bool followed_from_start(int fd, bool shared, int prot)
 		return shared && shared_volatile(fd);
 	if (shared_is_followed(&st))
 		return true;
-	/* MPI's library has descriptors of its own */
+	/* the MPI library uses descriptors of its own */
 	const bool mpi_writes = followed_mpi_writes(&st);
 	const bool writable = mpi_writes || (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
 	if (shared)
 		return shared_volatile(fd) || mpi_writes;
-	/* who loads libraries opens them for reading; of a program's own copy only what it runs stays as it is */
+	/* libraries are opened read-only; of a file that the program can write, only executable mappings do not
+	 * change */
 	return (writable && !(prot & PROT_EXEC)) || ((writable || !st.st_nlink) && !followed_never(fd));
 }
 
-struct name {
-	uint64_t at;
-	char link[64];
-};
-
-static int find_name(const struct mapping *m, void *arg)
-{
-	struct name *n = arg;
-	if (n->at < m->start || n->at >= m->end)
-		return 0;
-	snprintf(n->link, sizeof(n->link), "/proc/self/map_files/%lx-%lx", (unsigned long)m->start,
-		 (unsigned long)m->end);
-	return 1;
-}
-
-/* The file again, if it still has the name by which it was opened. */
+/* Opens the file again, if it still has the name by which it was opened. */
 static int open_again(const struct file_mapping *f, uint64_t at)
 {
-	struct name name = {.at = at};
+	struct mapping m;
 	struct stat st;
-	char path[4096];
-	const ssize_t n = arena_each(find_name, &name) == 1 ? readlink(name.link, path, sizeof(path) - 1) : -1;
+	char path[4096], link[64];
+	if (!arena_mapping_at(at, &m))
+		return -ENOENT;
+	snprintf(link, sizeof(link), "/proc/self/map_files/%lx-%lx", (unsigned long)m.start, (unsigned long)m.end);
+	const ssize_t n = readlink(link, path, sizeof(path) - 1);
 	if (n < 0)
 		return -ENOENT;
 	path[n] = 0;
@@ -114,7 +103,7 @@ long followed_move(struct event *ev, const struct file_mapping *f, uint64_t old,
 
 struct writing {
 	struct event *ev;
-	int fd; /* that can be mapped */
+	int fd; /* opened for reading, so it can be mapped */
 };
 
 static void follow(const struct file_mapping *f, void *arg)
@@ -141,7 +130,7 @@ static void written(struct event *ev, const struct stat *st, int fd)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	w.fd = descriptor_open(AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
 	if (w.fd < 0)
-		rdb_fatal("a file that the program has mapped and writes cannot be read: %s", strerror(-w.fd));
+		rdb_fatal("a file that the program has mapped and writes to cannot be read: %s", strerror(-w.fd));
 	arena_files_of(st->st_dev, st->st_ino, follow, &w);
 	close(w.fd);
 }
@@ -153,7 +142,7 @@ void followed_mapped(struct event *ev, int fd)
 		written(ev, &st, fd);
 }
 
-/* proc(5), /proc/pid/mem: whose memory it is; 0: it is another file. */
+/* proc(5), /proc/pid/mem: the process; 0: another file. */
 static pid_t memory_of(int fd)
 {
 	char link[32], target[64], end[8];
@@ -168,15 +157,17 @@ static pid_t memory_of(int fd)
 
 static void other_memory(pid_t pid)
 {
-	caution("it writes to the memory of process %d: where that is recorded, its replay will not have this", pid);
+	caution("the program writes to the memory of process %d: if that process is recorded, too, its replay will "
+		"lack these bytes",
+		pid);
 }
 
-/* Stores that no instruction of the program makes. */
+/* Logs what the program has written to its own memory through /proc/self/mem. */
 static void note_stores(struct event *ev, int fd)
 {
 	const uint64_t len = (uint64_t)ev->result;
 	const bool placed = ev->nr == SYS_pwrite64 || ev->nr == SYS_pwritev || ev->nr == SYS_pwritev2;
-	/* pwritev(2): the offset's lower half is all of it; -1 is the file's own */
+	/* pwritev(2): on 64 bits the low word is the whole offset; -1 is the file position */
 	const uint64_t end = !placed || (ev->nr == SYS_pwritev2 && ev->args[3] == UINT64_MAX)
 				     ? (uint64_t)raw_syscall(SYS_lseek, fd, 0, SEEK_CUR, 0, 0, 0)
 				     : ev->args[3] + len;
@@ -192,11 +183,11 @@ static void note_stores(struct event *ev, int fd)
 	shared_retire(copy, len);
 }
 
-/* Descriptors of which it is known that nothing that is mapped is written through them: a call costs little. */
+/* Bits for descriptors that are known not to write to mapped files; this makes most calls cheap. */
 enum { DESCRIPTORS = 1024 };
 static uint64_t harmless[DESCRIPTORS / 64];
 
-/* Others may have their numbers now, or be of a file that is mapped now. */
+/* After these calls a number may belong to another file, or a file may be mapped. */
 static bool forgets_descriptors(uint32_t nr)
 {
 	switch (nr) {
@@ -226,12 +217,12 @@ static void wrote(struct event *ev, int fd)
 		other_memory(pid);
 	else if (S_ISREG(st.st_mode))
 		written(ev, &st, fd);
-	/* whatever is mapped of it is followed now */
+	/* all mappings of the file are followed now */
 	if (!pid && fd < DESCRIPTORS)
 		harmless[fd / 64] |= 1ull << fd % 64;
 }
 
-/* It has opened a file for writing. */
+/* MPI has opened a file for writing. */
 static void mpi_opened(struct event *ev)
 {
 	for (unsigned i = 0; i < ev->nchunks; i++) {
@@ -245,13 +236,15 @@ static void mpi_opened(struct event *ev)
 		path[len] = 0;
 		const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 		struct stat st;
-		if (fd < 0 || fstat(fd, &st))
+		if (fd < 0)
 			continue;
-		followed_mapped(ev, fd);
-		shared_mpi_writes(&st);
-		if (!followed_mpi_writes(&st)) {
-			mpi_files[nmpi_files].dev = st.st_dev;
-			mpi_files[nmpi_files++].ino = st.st_ino;
+		if (!fstat(fd, &st)) {
+			followed_mapped(ev, fd);
+			shared_mpi_writes(&st);
+			if (!followed_mpi_writes(&st)) {
+				mpi_files[nmpi_files].dev = st.st_dev;
+				mpi_files[nmpi_files++].ino = st.st_ino;
+			}
 		}
 		close(fd);
 	}

@@ -1,4 +1,5 @@
-/* Files that the program maps and writes: a mapping shows what is written, also a private one where nothing was stored. */
+/* Files that the program maps and also writes: a mapping shows what is written, also a private mapping where nothing
+ * was stored. */
 #ifndef RDB_FOLLOWED_H
 #define RDB_FOLLOWED_H
 #include "log/parts.h"
@@ -7,20 +8,20 @@
 struct stat;
 /* Has MPI opened this file for writing?  Then it may write to what is mapped, at any time. */
 bool followed_mpi_writes(const struct stat *st);
-/* While recording: must a mapping of this file be one of shared_memory.h from the start?  Others are when the file is
- * written, for most never are. */
+/* While recording: must shared_memory.h handle a mapping of this file from the start?  Other mappings are handed over
+ * when their file is written, which happens to few. */
 bool followed_from_start(int fd, bool shared, int prot);
-/* Programs and libraries are replaced, not written, while they are mapped: of these the copy is what stays. */
+/* True for programs and libraries: they are replaced, not written, while they are mapped, so the stored copy stays
+ * valid. */
 bool followed_never(int fd);
-/* While recording: mremap(2) of a file that is mapped, which shows the file at its new place as well, and with KEEP at the
- * old one again (MREMAP_DONTUNMAP).  -ENOENT: it cannot
- * be found. */
+/* While recording: mremap(2) of a mapped file, which then shows the file at its new place and, with keep
+ * (MREMAP_DONTUNMAP), at the old one. -ENOENT: the file cannot be found. */
 long followed_move(struct event *ev, const struct file_mapping *f, uint64_t old, size_t old_len, uint64_t at,
 		   size_t new_len, int prot, bool keep);
-/* The event is about to end: mappings of the file that it has written follow that from here on; and what it has written
- * to memory through /proc is logged. */
+/* Call when the event is about to end: from here on mappings of a file that it has written follow the file.  Also logs
+ * what it has written to memory through /proc. */
 void followed_written(struct event *ev);
-/* The program maps this file shared, and may store there. */
+/* The program maps this file shared and may store there. */
 void followed_mapped(struct event *ev, int fd);
 
 #endif

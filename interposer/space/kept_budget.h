@@ -1,4 +1,5 @@
-/* How many bytes of files all processes of a job on this host keep beside their logs, and may keep (rdb run --kept-budget). */
+/* Counts the bytes of files that all processes of a job on this host keep beside their logs, against the limit of rdb
+ * run --kept-budget. */
 #ifndef RDB_KEPT_BUDGET_H
 #define RDB_KEPT_BUDGET_H
 #include <errno.h>
@@ -10,18 +11,19 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/descriptors.h"
 
-/* JOB: its directory.  Takes so many bytes of the budget, if there is one, or gives them back.  *KEPT: of a job without a
- * budget what all keep then; -1 if it has one, or if that is not known.  False: that is more than is left, or it cannot be
- * counted; nothing was taken then. */
+/* job: its directory.  Takes `bytes` from the budget, if there is one, or gives them back if negative. *kept: without a
+ * budget, the bytes that all processes keep now; -1 with a budget or if unknown.  False: too much is asked, or counting
+ * failed; nothing was taken. */
 static inline bool kept_budget(const char *job, int64_t bytes, int64_t *kept)
 {
 	char path[4096 + 32], text[32];
 	*kept = -1;
 	snprintf(path, sizeof(path), "%s/kept-budget", job);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
 	const bool bounded = fd >= 0;
-	if (!bounded && errno != ENOENT)
+	if (!bounded && fd != -ENOENT)
 		return false;
 	const ssize_t n = bounded ? read(fd, text, sizeof(text) - 1) : 0;
 	if (bounded)
@@ -29,7 +31,7 @@ static inline bool kept_budget(const char *job, int64_t bytes, int64_t *kept)
 	text[n < 0 ? 0 : n] = 0;
 	const int64_t limit = bounded ? strtoll(text, NULL, 10) : INT64_MAX;
 	snprintf(path, sizeof(path), "%s/kept-bytes", job);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	fd = descriptor_open(AT_FDCWD, path, O_RDWR | O_CREAT, 0600);
 	if (fd < 0)
 		return !bounded;
 	struct stat st;

@@ -1,5 +1,6 @@
 #include "space/mapping.h"
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,7 +20,7 @@ long memory_map_at(uint64_t at, size_t len, int prot, int flags, int fd, uint64_
 long memory_map_zero(uint64_t at, size_t len, int prot)
 {
 	long rc = memory_map_at(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	/* a replica is forked again and again, which costs by the page; refusal only makes it slower */
+	/* a replica is forked often, at a cost per page; failure of madvise only makes that slower */
 	if (rc >= 0 && serving())
 		raw_syscall(SYS_madvise, (long)at, (long)len, MADV_HUGEPAGE, 0, 0, 0);
 	return rc < 0 ? rc : 0;
@@ -32,7 +33,7 @@ long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint6
 	if (fd < 0)
 		return fd;
 	long rc = fstat(fd, &st) ? -errno : 0;
-	/* beyond the end of the file a page cannot be read: zero memory stands in */
+	/* pages beyond the end of the file are replaced by zero memory */
 	size_t inside = rc || (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
 	if (inside > len)
 		inside = len;
@@ -43,7 +44,9 @@ long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint6
 	close(fd);
 	if (rc < 0)
 		return rc;
-	arena_file_mapped(at, at + len, offset, key);
+	struct file_mapping f = {.start = at, .end = at + len, .offset = offset};
+	strncpy(f.key, key, sizeof(f.key) - 1);
+	arena_file_mapped(&f);
 	if (len > inside && !replaying())
 		ends_add(at + inside, at + len, prot);
 	return 0;

@@ -8,9 +8,9 @@
 enum { FIRST_SLOTS = 1 << 14 };
 
 struct slot {
-	uint64_t page; /* its number; 0: free */
+	uint64_t page; /* page number; 0: free slot */
 	uint32_t hash;
-	uint32_t seen; /* the walk that last met it */
+	uint32_t seen; /* the last walk that met this page */
 };
 
 /* Open addressing, in lower memory without malloc: we are in a signal handler. */
@@ -18,8 +18,8 @@ static struct {
 	struct slot *slots;
 	size_t room, used; /* room: a power of two */
 	uint32_t walk;
-	bool complete; /* pages that are not here are zero */
-	bool failed;   /* out of memory: nothing is known any more */
+	bool complete; /* pages that are not in the table are zero */
+	bool failed;   /* out of memory: the table is useless */
 	uint64_t *note;
 	size_t note_room, note_len; /* words */
 	struct page_difference found;
@@ -99,7 +99,7 @@ static void say(uint64_t page, uint64_t hash)
 
 static uint32_t shortened(uint64_t hash)
 {
-	return (uint32_t)(hash >> 8 & HASH_MASK) | 1; /* 0 says zeros */
+	return (uint32_t)(hash >> 8 & HASH_MASK) | 1; /* 0 means a page of zeros */
 }
 
 static void note_page(uint64_t addr, uint64_t hash)

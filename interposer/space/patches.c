@@ -1,11 +1,12 @@
 #include "space/patches.h"
 #include <string.h>
+#include <sys/mman.h>
 #include "base/lower.h"
 
 enum {
-	PATCHES = 4096, /* breakpoints, sites of rdtsc and of system calls: each has a limit of its own */
+	PATCHES = 4096, /* breakpoints, counter sites and hot sites; each kind has a limit of its own */
 	LINE = 64,
-	LINES = 4096 /* bytes of text for which one number tells how many patches there are */
+	LINES = 4096 /* LINES counters; text lines of LINE bytes share them by address */
 };
 
 static struct patch patches[PATCHES]; /* by address, then by kind */
@@ -19,7 +20,7 @@ static uint16_t *line_of(uint64_t addr)
 	return &lines[addr / LINE % LINES];
 }
 
-/* The first at or behind addr. */
+/* Index of the first patch at or after addr. */
 static unsigned first_from(uint64_t addr)
 {
 	unsigned low = 0, high = count;
@@ -33,7 +34,7 @@ static unsigned first_from(uint64_t addr)
 	return low;
 }
 
-/* The first that may reach to addr. */
+/* Index of the first patch that may extend to addr. */
 static unsigned first_reaching(uint64_t addr)
 {
 	return first_from(addr < PATCH_BYTES ? 0 : addr - (PATCH_BYTES - 1));
@@ -82,6 +83,18 @@ const struct patch *patch_in(enum patch_kind kind, uint64_t addr, size_t len)
 	return NULL;
 }
 
+bool patches_write(uint64_t at, const void *bytes, size_t len)
+{
+	const uint64_t page = at & ~(RDB_PAGE - 1);
+	const size_t span = at + len - page;
+	if (mprotect((void *)page, span, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return false;
+	memcpy((void *)at, bytes, len);
+	if (mprotect((void *)page, span, PROT_READ | PROT_EXEC))
+		rdb_fatal("program text at %#lx cannot be made read-only again", (unsigned long)at);
+	return true;
+}
+
 void patches_gone(uint64_t start, uint64_t end)
 {
 	for (unsigned i = first_reaching(start); i < count && patches[i].addr < end;)
@@ -98,7 +111,7 @@ bool patches_near(uint64_t addr, size_t len)
 	return *line_of(addr - (PATCH_BYTES - 1)) || *line_of(addr + len - 1);
 }
 
-/* The program may have written over it: then there is nothing to hide. */
+/* Puts the program's bytes back in the copy, unless the program has overwritten the patch. */
 static void hide(const struct patch *p, uint64_t addr, uint8_t *copy, size_t len)
 {
 	uint64_t from = p->addr > addr ? p->addr : addr,
@@ -119,9 +132,9 @@ void patches_hide(enum patch_kind from, uint64_t addr, void *copy, size_t len)
 const void *patches_page(uint64_t at, void *copy)
 {
 	for (unsigned i = first_reaching(at); i < count && patches[i].addr < at + RDB_PAGE; i++)
-		if (patches[i].kind >= PATCH_TSC) {
+		if (patches[i].kind >= PATCH_COUNTER) {
 			memcpy(copy, (const void *)at, RDB_PAGE);
-			patches_hide(PATCH_TSC, at, copy, RDB_PAGE);
+			patches_hide(PATCH_COUNTER, at, copy, RDB_PAGE);
 			return copy;
 		}
 	return (const void *)at;

@@ -1,6 +1,6 @@
 #include "space/sent.h"
 #include "base/guarded_copy.h"
-#include "base/layout.h"
+#include "interface/layout.h"
 #include "base/crc32c.h"
 
 static uint32_t of_sample(const uint8_t *p, size_t len, unsigned phase)
@@ -11,7 +11,7 @@ static uint32_t of_sample(const uint8_t *p, size_t len, unsigned phase)
 	for (size_t i = (phase - 1) % apart; i < lines; i += apart)
 		for (unsigned at = 0; at < SENT_LINE; at += 8) {
 			memcpy(&w, p + i * SENT_LINE + at, 8);
-			crc = _mm_crc32_u64(crc, w);
+			crc = crc32c_word(crc, w);
 		}
 	return crc32c(~(uint32_t)crc, p + lines * SENT_LINE, len % SENT_LINE);
 }
@@ -37,7 +37,7 @@ bool sent_check(struct rdb_note_sent *span)
 		span->len = 0;
 		return false;
 	}
-	/* some page is not there: which one, page by page */
+	/* a page is not mapped: find the first such page */
 	const uint64_t from = sent_address(span), end = from + span->len;
 	uint64_t to = from;
 	char byte;

@@ -1,28 +1,28 @@
-/* Outputs: bytes of its memory that the program hands to the world with an event.
+/* Outputs: bytes of memory that the program hands to the world with an event.
  *
- * While recording, whoever knows that a call reads some memory says so before the call (event_sent()), and the event's
- * record has a span for it: address, length, CRC-32C.  A replay, whose memory is the same byte for byte, needs no table
- * and no MPI to do it again: it checks the spans of the record in its own memory when the program asks, before the
- * answer is applied.  A difference is a divergence at that event.  What a thread had asked for when a checkpoint was taken
- * is in the image as it was: a replay that begins there has nothing to compare, only the call's arguments.
+ * While recording, the code that knows which memory a call reads says so before the call (event_sent()), and the
+ * event's record gets a span: address, length, CRC-32C.  A replay has the same memory byte for byte, so it needs
+ * neither tables nor MPI: when the program asks, it checks the record's spans in its own memory before the answer is
+ * applied.  A difference is a divergence at that event.  The outputs of a question that was pending at a checkpoint
+ * cannot be checked in a replay that begins there: only the arguments are compared.
  *
- * Of spans above SENT_WHOLE a sample is checked, unless the recording was made with --check=full: one cache line in so
- * many, at most SENT_APART, so that there is one in each page.  Which ones is the span's phase; it goes with the event's
- * number, so that in the end all have had their turn.
+ * Of spans above SENT_WHOLE only a sample is checked, unless the recording was made with --check=full: one cache line
+ * in every N, with N at most SENT_APART, so that each page has one.  The span's phase chooses the lines.  It changes
+ * with the event number, so that in the end all lines are checked.
  *
- * Datatypes of MPI with gaps are checked by their blocks; those that lie equally far apart are one span with one CRC.  Of
- * more than SENT_BLOCKS blocks and SENT_WHOLE bytes a sample is checked as well: one block in so many.
+ * MPI datatypes with gaps are checked by their blocks; equally spaced blocks are one span with one CRC.  Of more than
+ * SENT_BLOCKS blocks and SENT_WHOLE bytes a sample is checked, too: one block in every N.
  */
 #ifndef RDB_SENT_H
 #define RDB_SENT_H
 #include <stdbool.h>
 #include <stddef.h>
-#include "crossing/host.h"
+#include "interface/host.h"
 
 enum { SENT_WHOLE = 64 << 10, SENT_SAMPLE = 16 << 10, SENT_LINE = 64, SENT_APART = 64, SENT_BLOCKS = 1024 };
 
-/* Checks the memory of a span whose address, phase and length are set.  False: it is not all there to be read; then
- * `len` is how much of it is, from the beginning, or 0 of several blocks. */
+/* Computes the check of a span whose address, phase and length are set.  False: not all of it can be read; then `len`
+ * becomes the readable length from its start, or 0 for several blocks. */
 bool sent_check(struct rdb_note_sent *span);
 
 static inline uint64_t sent_address(const struct rdb_note_sent *span)
@@ -30,7 +30,7 @@ static inline uint64_t sent_address(const struct rdb_note_sent *span)
 	return span->at & RDB_SENT_ADDRESS;
 }
 
-/* Of several blocks; 1: it is one. */
+/* Number of blocks. */
 static inline uint64_t sent_count(const struct rdb_note_sent *span)
 {
 	return span->at & RDB_SENT_BLOCKS ? span[1].len : 1;

@@ -39,7 +39,7 @@ bool shared_call_drops_pages(const struct event *ev, uint64_t start, uint64_t en
 	return shared_call_cuts(ev, &file);
 }
 
-/* Which argument is the descriptor of the file that the call writes to; -1: none is. */
+/* Index of the argument that is the descriptor of the file written to; -1: none. */
 static int written_by(uint32_t nr)
 {
 	switch (nr) {
@@ -79,7 +79,7 @@ int shared_call_wrote(const struct event *ev)
 	const int fd = shared_call_writes_to(ev);
 	if (fd >= 0)
 		return fd;
-	/* those that are left open the file that they cut */
+	/* the remaining calls open the file that they cut */
 	return ev->nr != SYS_truncate && shared_call_cuts(ev, &file) ? (int)ev->result : -1;
 }
 
@@ -110,7 +110,7 @@ bool shared_call_changes_map(const struct event *ev)
 	}
 }
 
-/* Calls that neither wait nor hear from anybody. */
+/* Calls that neither wait nor receive anything from other processes. */
 static bool keeps_to_itself(uint32_t nr)
 {
 	switch (nr) {
@@ -138,7 +138,7 @@ bool shared_call_synchronises(const struct event *ev, bool contested)
 	return contested ? !keeps_to_itself(ev->nr) : writes_files(ev);
 }
 
-/* Who knows a name needs no descriptor. */
+/* A file with a name can be opened without the descriptor. */
 static bool is_nameless(int fd)
 {
 	struct stat st;

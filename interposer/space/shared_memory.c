@@ -8,6 +8,7 @@
 #include <linux/magic.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,70 +20,99 @@
 #include "space/followed.h"
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
+#include "log/stamp.h"
 #include "space/sole_owner.h"
 #include "base/descriptors.h"
+#include "base/spans.h"
+#include "base/table.h"
 #include "space/store.h"
 
 enum {
-	REGIONS = 1024,
 	BATCH = 64 << 10,
-	WINDOW = 2 << 20,       /* looked for what nobody has touched */
-	SMALL = 1 << 20,        /* so much is compared at every event in any case */
-	EVERY_EVENT = 16 << 20, /* so much is, where others may write */
+	WINDOW = 2 << 20,       /* size of the steps in the search for touched memory */
+	SMALL = 1 << 20,        /* up to this size everything is compared at every event */
+	EVERY_EVENT = 16 << 20, /* up to this size memory that others may write is */
 	LINE = 64,
-	LINES = 64, /* so many are logged whether they have changed or not */
+	CAUTIONS = 16, /* number of cautions for single regions */
+	LINES = 64,    /* lines that are logged even if unchanged */
 	FEW_PAGES = 16 * RDB_PAGE,
-	FEW_BYTES = 256, /* what changes more at once is data, not what processes wait for */
+	FEW_BYTES = 256, /* larger changes are data, not flags that processes wait for */
 };
-/* After a fork, until it is looked whether the child has what we have; in the end so much */
+#define COPIES 0x200000000000l /* used if it is free */
+/* Time from a fork to the first check whether the child still has the memory; longest time between later checks */
 static const uint64_t SOON_NS = 50 * 1000000ul, LATER_NS = 2000 * 1000000ul;
 
 struct region {
-	uint64_t start, end;
-	char *alias;  /* the same memory, mapped once more, readable whatever the program does */
-	char *shadow; /* what it held at the last event; NULL: nobody else can change it */
+	union {
+		struct span span;
+		struct {
+			uint64_t start, end;
+		};
+	};
+	struct span of_object, of_file; /* the same range keyed by object, and by file */
+	struct region *next, **link;    /* list of the regions of its kind that have a shadow */
+	char *alias;                    /* the same memory mapped a second time, readable whatever the program does */
+	char *shadow;                   /* contents at the last event; NULL: nobody else can change the memory */
 	uint64_t dev, ino, offset;
-	uint64_t file_dev, file_ino; /* as fstat(2) has it, which some file systems do otherwise; 0: no file */
-	char *frozen;                /* what it holds, while an image is begun; NULL: the shadow does */
+	uint64_t file_dev, file_ino; /* as in fstat(2), which differs from the map on some file systems; 0: no file */
+	char *frozen;                /* contents when the image was begun; NULL: the shadow has them */
 	int kind;
 	bool follows;    /* a private mapping: a page shows the file until the program stores there */
-	bool mpi_writes; /* its file */
+	bool seen;       /* other regions show all its pages: they are compared and logged in its place */
+	bool mpi_writes; /* MPI writes to its file */
 	bool cautioned;
-	bool sparse; /* pages that nobody has touched are not there, and zero */
+	bool sparse; /* untouched pages are not allocated, and zero */
 };
 
-static struct region regions[REGIONS];
+static void later(struct span *s, uint64_t by);
+static void added(struct span *s);
+static void taken(struct span *s);
+
+static struct spans regions = {.size = sizeof(struct region), .later = later, .added = added, .taken = taken};
+/* objects: the kinds of regions of an object have separate trees (in_tree). files: without regions that are `seen`. */
+static struct spans objects, files;
+static struct kind {
+	uint64_t mapped, compared; /* bytes mapped; bytes with a shadow */
+	struct region *first;      /* list of regions with a shadow */
+} kinds[SHARED_KINDS];
+static unsigned mpi_written, followers; /* number of such regions */
 unsigned shared_regions;
-static bool relatives; /* a process was forked, or a descriptor went away: others have what we have */
-static bool given;     /* a descriptor went away */
+static bool relatives; /* after a fork, or after a descriptor was sent: other processes have our memory */
+static bool given;     /* a descriptor was sent */
 static struct {
-	uint64_t at_ns, wait_ns; /* when it is looked for relatives that are left */
+	uint64_t at_ns, wait_ns; /* time of the next check for remaining relatives, and the interval */
 } left;
 static uint64_t buffer[BATCH / 8];
 
-/* Lines that change little by little.  A semaphore that this program has raised and another has lowered since the
- * last event is what it was; a replay, which has raised it alone, must be told so. */
+/* Lines with small changes.  A semaphore that this program has raised and another process has lowered since the last
+ * event has its old value; a replay, which has only raised it, must be told. */
 static struct {
 	uint64_t at[LINES];
 	unsigned n;
 } counters;
 
-/* Shadows of what is unmapped: the record of the event that did it is still made from them. */
-static struct {
+/* Shadows of unmapped regions: the record of the event is still made from them. */
+struct retired {
 	char *begin;
 	size_t len;
-} retired[REGIONS];
-static unsigned retired_count;
-static uint64_t retired_at; /* the event before that one */
+};
+static struct table retired;
+static uint64_t retired_at; /* the last event when they were retired */
 
 static void drop_retired(void)
 {
 	if (retired_at == lower.event)
 		return;
-	while (retired_count) {
-		retired_count--;
-		munmap(retired[retired_count].begin, retired[retired_count].len);
+	while (retired.len) {
+		retired.len -= sizeof(struct retired);
+		const struct retired *r = (void *)(retired.base + retired.len);
+		munmap(r->begin, r->len);
 	}
+}
+
+static void no_memory(void)
+{
+	rdb_fatal("no memory for the list of the program's mappings");
 }
 
 void shared_retire(char *begin, size_t len)
@@ -92,24 +122,184 @@ void shared_retire(char *begin, size_t len)
 		return;
 	}
 	drop_retired();
-	if (retired_count == REGIONS)
-		rdb_fatal("more than %d shared mappings", REGIONS);
-	retired[retired_count].begin = begin;
-	retired[retired_count++].len = len;
+	if (table_add(&retired, &(struct retired){begin, len}, sizeof(struct retired)))
+		no_memory();
 	retired_at = lower.event;
 }
 
-static bool inheritable(const struct region *r)
+static void later(struct span *s, uint64_t by)
 {
-	return r->kind == SHARED_ANONYMOUS || r->kind == SHARED_NAMELESS;
+	struct region *r = (struct region *)s;
+	r->alias += by;
+	r->offset += by;
+	if (r->shadow)
+		r->shadow += by;
+}
+
+static void linked(struct region *r)
+{
+	struct kind *k = &kinds[r->kind];
+	k->compared += r->end - r->start;
+	r->next = k->first;
+	r->link = &k->first;
+	if (r->next)
+		r->next->link = &r->next;
+	k->first = r;
+}
+
+static void unlinked(struct region *r)
+{
+	kinds[r->kind].compared -= r->end - r->start;
+	*r->link = r->next;
+	if (r->next)
+		r->next->link = r->link;
+}
+
+enum how { LOOKED_AT, SEEN, FOLLOWS };
+
+static enum how how(const struct region *r)
+{
+	return r->follows ? FOLLOWS : r->seen ? SEEN : LOOKED_AT;
+}
+
+static uint64_t in_tree(uint64_t dev, uint64_t ino, enum how how)
+{
+	return span_of_file(dev, ino) ^ (uint64_t)how << 62;
+}
+
+static void listed(struct region *r)
+{
+	const uint64_t end = r->offset + (r->end - r->start);
+	r->of_object = (struct span){.start = r->offset, .end = end, .of = in_tree(r->dev, r->ino, how(r))};
+	r->of_file = (struct span){.start = r->offset, .end = end, .of = span_of_file(r->file_dev, r->file_ino)};
+	spans_add(&objects, &r->of_object);
+	if (!r->seen)
+		spans_add(&files, &r->of_file);
+}
+
+static void unlisted(struct region *r)
+{
+	spans_take(&objects, &r->of_object);
+	if (!r->seen)
+		spans_take(&files, &r->of_file);
+}
+
+static void added(struct span *s)
+{
+	struct region *r = (struct region *)s;
+	shared_regions++;
+	kinds[r->kind].mapped += s->end - s->start;
+	mpi_written += r->mpi_writes;
+	followers += r->follows;
+	listed(r);
+	if (r->shadow)
+		linked(r);
+}
+
+static void taken(struct span *s)
+{
+	struct region *r = (struct region *)s;
+	shared_regions--;
+	kinds[r->kind].mapped -= s->end - s->start;
+	mpi_written -= r->mpi_writes;
+	followers -= r->follows;
+	unlisted(r);
+	if (r->shadow)
+		unlinked(r);
+}
+
+static void set_shadow(struct region *r, char *shadow)
+{
+	if (r->shadow)
+		unlinked(r);
+	r->shadow = shadow;
+	if (shadow)
+		linked(r);
+}
+
+static void set_mpi_writes(struct region *r)
+{
+	mpi_written += !r->mpi_writes;
+	r->mpi_writes = true;
+}
+
+/* The next region that shows bytes of [from, to) of that file. */
+static struct region *next_of_file(const struct stat *st, const struct region *r, uint64_t from, uint64_t to)
+{
+	struct span *s = r ? (struct span *)&r->of_file : NULL;
+	while (st->st_ino && (s = spans_next(&files, s, span_of_file(st->st_dev, st->st_ino), from, to))) {
+		struct region *found = (struct region *)((char *)s - offsetof(struct region, of_file));
+		if (found->file_ino == st->st_ino && found->file_dev == st->st_dev)
+			return found;
+	}
+	return NULL;
+}
+
+struct object_part {
+	uint64_t dev, ino;
+	uint64_t from, to;
+};
+
+static struct region *next_of_object(const struct object_part *o, enum how wanted, const struct region *r)
+{
+	struct span *s = r ? (struct span *)&r->of_object : NULL;
+	while ((s = spans_next(&objects, s, in_tree(o->dev, o->ino, wanted), o->from, o->to))) {
+		struct region *found = (struct region *)((char *)s - offsetof(struct region, of_object));
+		if (found->ino == o->ino && found->dev == o->dev && how(found) == wanted)
+			return found;
+	}
+	return NULL;
+}
+
+/* A region of that sort that shows this page of the same object. */
+static struct region *other_at(const struct region *r, uint64_t offset, enum how wanted)
+{
+	const struct object_part page = {r->dev, r->ino, offset, offset + RDB_PAGE};
+	struct region *o = next_of_object(&page, wanted, NULL);
+	while (o && o->kind != r->kind)
+		o = next_of_object(&page, wanted, o);
+	return o;
+}
+
+static uint64_t offset_end(const struct region *r)
+{
+	return r->offset + (r->end - r->start);
+}
+
+static bool others_show_all(const struct region *r)
+{
+	const struct region *o;
+	uint64_t at = r->offset;
+	while (at < offset_end(r) && (o = other_at(r, at, LOOKED_AT)))
+		at = offset_end(o);
+	return at >= offset_end(r);
+}
+
+/* The region that is compared in place of this one at `at`, and the offset in it. */
+static const struct region *looked_at_for(const struct region *r, uint64_t at, uint64_t *off)
+{
+	const uint64_t offset = r->offset + (at - r->start);
+	const struct region *o = r->seen ? other_at(r, offset, LOOKED_AT) : r;
+	*off = offset - o->offset;
+	return o;
+}
+
+static bool can_inherit(int kind)
+{
+	return kind == SHARED_ANONYMOUS || kind == SHARED_NAMELESS;
+}
+
+static bool contested_kind(int kind)
+{
+	return kind == SHARED_SYSV || kind == SHARED_NAMED || (relatives && can_inherit(kind));
 }
 
 static bool contested(const struct region *r)
 {
-	return r->kind == SHARED_SYSV || r->kind == SHARED_NAMED || (relatives && inheritable(r));
+	return contested_kind(r->kind);
 }
 
-/* Bytes that are compared, and those of them that others may write. */
+/* Bytes that are compared, and how many of them others may write. */
 struct sizes {
 	uint64_t all, contested;
 };
@@ -117,35 +307,48 @@ struct sizes {
 static struct sizes sizes(void)
 {
 	struct sizes sum = {0};
-	for (unsigned i = 0; i < shared_regions; i++) {
-		const uint64_t size = regions[i].shadow ? regions[i].end - regions[i].start : 0;
-		sum.all += size;
-		sum.contested += contested(&regions[i]) ? size : 0;
+	for (int k = 0; k < SHARED_KINDS; k++) {
+		sum.all += kinds[k].compared;
+		sum.contested += contested_kind(k) ? kinds[k].compared : 0;
 	}
 	return sum;
 }
 
+static bool kind_at_every_event(int kind, struct sizes sum)
+{
+	return sum.all <= SMALL || (contested_kind(kind) && sum.contested <= EVERY_EVENT);
+}
+
 static bool every_event(const struct region *r, struct sizes sum)
 {
-	return r->mpi_writes || sum.all <= SMALL || (contested(r) && sum.contested <= EVERY_EVENT);
+	return r->mpi_writes || kind_at_every_event(r->kind, sum);
 }
 
 /* Bytes beyond the end of the file count as zero. */
-static bool fetch(const char *from, void *to, size_t len)
+static void fetch(const struct region *r, uint64_t off, void *to, size_t len)
 {
-	struct iovec l = {to, len}, r = {(void *)from, len};
-	long got = raw_syscall(SYS_process_vm_readv, lower.pid, (long)&l, 1, (long)&r, 1, 0);
+	struct iovec l = {to, len}, from = {r->alias + off, len};
+	long got = raw_syscall(SYS_process_vm_readv, lower.pid, (long)&l, 1, (long)&from, 1, 0);
 	size_t n = got < 0 ? 0 : (size_t)got;
+	if (n < len && r->kind == SHARED_SYSV) { /* the program may have made it unreadable */
+		int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+		got = fd < 0 ? fd : pread(fd, (char *)to + n, len - n, (off_t)(r->alias + off + n));
+		if (got < 0 || (n += (size_t)got) < len)
+			rdb_fatal("shared memory at %#lx cannot be read", (unsigned long)(r->start + off));
+		close(fd);
+	}
 	memset((char *)to + n, 0, len - n);
-	return n > 0;
 }
 
 static char *zero_memory(size_t len)
 {
-	long p = raw_syscall(SYS_mmap, 0, (long)len, PROT_READ | PROT_WRITE,
+	static long next = COPIES; /* placed one after the other, so the kernel merges them: the number of mappings is
+				    * limited */
+	long p = raw_syscall(SYS_mmap, next, (long)len, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p < 0)
 		rdb_fatal("out of memory for a copy of %zu bytes of shared memory", len);
+	next = p + (long)((len + RDB_PAGE - 1) & ~(RDB_PAGE - 1));
 	return (char *)p;
 }
 
@@ -171,8 +374,8 @@ static bool untouched(const struct region *r, uint64_t off, size_t len)
 	return !r->shadow || !resident(r->shadow + off, len) || !memcmp(r->shadow + off, zeros, len);
 }
 
-/* The first batch from `off` on that somebody may have touched.  To look at others would give them memory.  mincore(2) does
- * not tell what is swapped out from what was never there: so not while anything is. */
+/* The first batch from `off` on that may have been touched.  Reading untouched batches would allocate memory.
+ * mincore(2) does not distinguish swapped pages from untouched ones, so the search is off while swap is in use. */
 static uint64_t touched(const struct region *r, uint64_t off)
 {
 	const uint64_t size = r->end - r->start;
@@ -191,7 +394,7 @@ static uint64_t touched(const struct region *r, uint64_t off)
 	return off;
 }
 
-/* All of a page that are in use. */
+/* Keeps the nonzero lines of a page. */
 static void keep_lines(uint64_t page, const char *bytes)
 {
 	for (unsigned off = 0; off < RDB_PAGE; off += LINE) {
@@ -203,20 +406,7 @@ static void keep_lines(uint64_t page, const char *bytes)
 	}
 }
 
-/* Which pages the program has stored in: proc(5), /proc/pid/pagemap: bit 63 present, 62 swapped, 61 of the file. */
-static void find_own(const struct region *r, uint64_t off, size_t len, bool own[BATCH / RDB_PAGE])
-{
-	uint64_t e[BATCH / RDB_PAGE];
-	const size_t n = len / RDB_PAGE * 8;
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0 || pread(fd, e, n, (off_t)((r->start + off) / RDB_PAGE * 8)) != (ssize_t)n)
-		rdb_fatal("which pages of a private mapping are as in its file cannot be read");
-	close(fd);
-	for (size_t i = 0; i < len / RDB_PAGE; i++)
-		own[i] = e[i] >> 62 && !(e[i] >> 61 & 1);
-}
-
-/* Pages of its own, as a replay needs them to make aliases (aliases.h). */
+/* Notes its own pages, which a replay needs to make aliases (aliases.h). */
 static void note_follows(struct event *ev, const struct region *r)
 {
 	bool own[BATCH / RDB_PAGE];
@@ -226,7 +416,7 @@ static void note_follows(struct event *ev, const struct region *r)
 	*note = (struct rdb_note_follows){{r->start, r->end, r->dev, r->ino, r->offset, (uint64_t)r->kind}};
 	pages = (uint64_t *)(note + 1);
 	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
-		find_own(r, off, batch_at(r, off), own);
+		aliases_own_pages(r->start + off, batch_at(r, off) / RDB_PAGE, own);
 		for (uint64_t p = 0; p < batch_at(r, off) / RDB_PAGE; p++) {
 			const uint64_t at = r->start + off + p * RDB_PAGE;
 			if (!own[p])
@@ -242,14 +432,15 @@ static void note_follows(struct event *ev, const struct region *r)
 	munmap(note, sizeof(*note) + (r->end - r->start) / RDB_PAGE * 16);
 }
 
-/* The pages that the program has for itself, where they stay until the event ends. */
+/* A copy of the region's own pages, valid until the event ends. */
 static char *copy_own(const struct region *r)
 {
 	bool own[BATCH / RDB_PAGE];
 	char *copy = zero_memory(r->end - r->start);
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0); /* whatever its protection is */
+	/* reads regardless of protection */
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
 	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
-		find_own(r, off, batch_at(r, off), own);
+		aliases_own_pages(r->start + off, batch_at(r, off) / RDB_PAGE, own);
 		for (uint64_t p = 0; p < batch_at(r, off) / RDB_PAGE; p++) {
 			const uint64_t at = off + p * RDB_PAGE;
 			if (own[p] && pread(fd, copy + at, RDB_PAGE, (off_t)(r->start + at)) != (ssize_t)RDB_PAGE)
@@ -261,19 +452,19 @@ static char *copy_own(const struct region *r)
 	return copy;
 }
 
-/* Makes the shadow what the memory holds; with an event, logs what is not zero as notes. */
+/* Copies the memory to the shadow; with an event, logs what is not zero as notes. */
 static void copy_all(struct region *r, struct event *ev)
 {
-	uint64_t noted = 0; /* up to here the last note goes */
+	uint64_t noted = 0; /* end of the last note */
 	bool own[BATCH / RDB_PAGE] = {false};
 	char *mine = ev && r->follows ? copy_own(r) : NULL;
 	if (!r->shadow)
-		r->shadow = zero_memory(r->end - r->start);
+		set_shadow(r, zero_memory(r->end - r->start));
 	for (uint64_t off = touched(r, 0); off < r->end - r->start; off = touched(r, off + BATCH)) {
 		size_t n = batch_at(r, off);
-		fetch(r->alias + off, buffer, n);
+		fetch(r, off, buffer, n);
 		if (mine)
-			find_own(r, off, n, own);
+			aliases_own_pages(r->start + off, n / RDB_PAGE, own);
 		for (size_t p = 0; p < n; p += RDB_PAGE) {
 			char *page = (char *)buffer + p, *shadow = r->shadow + off + p;
 			uint64_t addr = r->start + off + p;
@@ -284,7 +475,7 @@ static void copy_all(struct region *r, struct event *ev)
 				continue;
 			else
 				memcpy(shadow, page, RDB_PAGE);
-			if (r->end - r->start <= FEW_PAGES && !r->follows)
+			if (r->end - r->start <= FEW_PAGES && how(r) == LOOKED_AT)
 				keep_lines(addr, shadow);
 			if (!ev)
 				continue;
@@ -296,6 +487,8 @@ static void copy_all(struct region *r, struct event *ev)
 	}
 }
 
+static unsigned said;
+
 static void be_cautious(struct region *r)
 {
 	static const char *const names[] = {"anonymous memory", "a file without a name", "a file made to be shared",
@@ -304,69 +497,129 @@ static void be_cautious(struct region *r)
 		return;
 	r->cautioned = true;
 	if (r->mpi_writes) {
-		caution("a file that is mapped at %#lx-%#lx is open for writing through MPI: a replay may differ where "
-			"the program looks at it before a write of its own is complete, or while other ranks write",
+		caution("a file that is mapped at %#lx-%#lx is open for writing through MPI: a replay may differ if "
+			"the program reads the mapping before its own write is complete, or while other ranks write",
 			(unsigned long)r->start, (unsigned long)r->end);
 		return;
 	}
-	caution("shared memory at %#lx-%#lx (%s) may be written by other processes: a replay may differ from here "
-		"on where the program looks at it between two events",
+	if (said == CAUTIONS)
+		caution("more shared memory may be written by other processes");
+	if (++said > CAUTIONS)
+		return;
+	caution("shared memory at %#lx-%#lx (%s) may be written by other processes: a replay may differ from here on "
+		"if the program reads it between two events",
 		(unsigned long)r->start, (unsigned long)r->end, names[r->kind]);
 }
 
-static int identify(const struct mapping *m, void *arg)
+/* Named memory that was mapped at the last event.  A library that only registers itself there, or reads another's
+ * entry, unmaps it at once.  While no other process has it, nothing can differ, so the caution waits. */
+static struct {
+	uint64_t start, event;
+} fresh;
+static const struct region *asked_for;
+
+static bool is_asked_for(uint64_t dev, uint64_t ino)
 {
-	struct region *r = arg;
-	if (r->start < m->start || r->start >= m->end)
-		return 0;
-	r->dev = m->dev;
-	r->ino = m->inode;
-	r->offset = m->offset + (r->start - m->start);
-	return 1;
+	return asked_for->dev == dev && asked_for->ino == ino;
 }
 
-static struct region *new_region(uint64_t at, size_t len, int kind, long alias)
+static void cautious_soon(struct region *r)
 {
-	if (shared_regions == REGIONS)
-		rdb_fatal("more than %d shared mappings", REGIONS);
-	struct region *r = &regions[shared_regions++];
-	*r = (struct region){.start = at, .end = at + len, .alias = (char *)alias, .kind = kind};
-	arena_each(identify, r);
+	struct region *before = fresh.start ? spans_at(&regions, fresh.start) : NULL;
+	if (before && before != r)
+		be_cautious(before);
+	fresh.start = r->start;
+	fresh.event = lower.event;
+}
+
+/* Gives the caution: the memory is still mapped, or is being unmapped (goes). */
+static void cautious_now(struct region *r, bool goes)
+{
+	fresh.start = 0;
+	asked_for = r;
+	if (!goes || said >= CAUTIONS || !sole_owner(is_asked_for))
+		be_cautious(r);
+}
+
+/* Finds the object of the mapping.  The memory map has it, but reading it takes longer the more mappings there are. */
+static void name_object(struct region *made, const struct stat *st)
+{
+	const uint64_t dev = (uint64_t)major(st->st_dev) << 20 | minor(st->st_dev);
+	const struct region *o = next_of_file(st, NULL, 0, UINT64_MAX);
+	struct mapping m;
+	/* not for file systems whose numbers differ in the map */
+	if (o && o->dev == dev && o->ino == st->st_ino) {
+		made->dev = o->dev;
+		made->ino = o->ino;
+	} else if (arena_mapping_at(made->start, &m)) {
+		made->dev = m.dev;
+		made->ino = m.inode;
+		made->offset = m.offset + (made->start - m.start);
+	}
+}
+
+/* The file is given by fd, or by a former region `was`. */
+static struct region *new_region(struct region made, int fd, const struct region *was)
+{
+	struct stat st = {0};
+	if (was) {
+		made.dev = was->dev;
+		made.ino = was->ino;
+		made.file_dev = was->file_dev;
+		made.file_ino = was->file_ino;
+		made.mpi_writes = was->mpi_writes;
+	} else if (fd >= 0 && !fstat(fd, &st)) {
+		made.file_dev = st.st_dev;
+		made.file_ino = st.st_ino;
+		made.mpi_writes = followed_mpi_writes(&st);
+	}
+	if (!was)
+		name_object(&made, &st);
+	made.seen = !made.follows && others_show_all(&made);
+	struct region *r = spans_new(&regions, &made);
+	if (!r)
+		no_memory();
 	return r;
 }
 
-static void adopt(struct event *ev, uint64_t at, size_t len, int kind, bool sparse)
+/* made: address, kind and offset in the file. */
+static void adopt(struct event *ev, struct region made, int fd, const struct region *was)
 {
+	const uint64_t at = made.start;
+	const size_t len = made.end - at;
 	if (!recording())
 		return;
-	/* mremap(2): an old size of zero makes another mapping of the same pages.  Not of System V memory, which
-	 * counts its mappings where everybody can see it. */
+	/* mremap(2): an old size of zero makes a second mapping of the same pages.  Not used for System V memory: its
+	 * count of attachments is visible to all. */
 	long alias = (long)at;
-	if (kind != SHARED_SYSV)
+	if (made.kind != SHARED_SYSV)
 		alias = raw_syscall(SYS_mremap, (long)at, 0, (long)len, MREMAP_MAYMOVE, 0, 0);
 	if (alias < 0 || (alias != (long)at && raw_syscall(SYS_mprotect, alias, (long)len, PROT_READ, 0, 0, 0)))
 		rdb_fatal("shared memory at %#lx cannot be mapped a second time", (unsigned long)at);
-	struct region *r = new_region(at, len, kind, alias);
-	r->sparse = sparse;
-	for (const struct region *o = regions; ev && o < r; o++)
-		if (o->follows && o->ino == r->ino && o->dev == r->dev)
-			note_follows(ev, o);
+	made.alias = (char *)alias;
+	struct region *r = new_region(made, fd, was);
+	const struct object_part all = {r->dev, r->ino, 0, UINT64_MAX};
+	for (struct region *o = NULL; ev && followers && (o = next_of_object(&all, FOLLOWS, o));)
+		note_follows(ev, o);
 	if (ev) {
-		const struct rdb_note_shared_of of = {at, at + len, r->dev, r->ino, r->offset, (uint64_t)kind};
+		const struct rdb_note_shared_of of = {at, at + len, r->dev, r->ino, r->offset, (uint64_t)r->kind};
 		event_note(ev, RDB_NOTE_SHARED, (uint64_t[2]){at, at + len}, 16);
 		event_note(ev, RDB_NOTE_SHARED_OF, &of, sizeof(of));
 	}
 	copy_all(r, ev);
-	if (kind == SHARED_ANONYMOUS && !relatives) {
-		shared_retire(r->shadow, len); /* nobody else: nothing to compare with */
-		r->shadow = NULL;
+	if (r->seen || (r->kind == SHARED_ANONYMOUS && !relatives)) {
+		shared_retire(r->shadow, len); /* no shadow needed: nobody else has it, or another region is compared */
+		set_shadow(r, NULL);
 	}
-	be_cautious(r);
+	if (ev && r->kind == SHARED_NAMED && !r->mpi_writes)
+		cautious_soon(r);
+	else
+		be_cautious(r);
 }
 
 void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
 {
-	adopt(ev, at, len, kind, false);
+	adopt(ev, (struct region){.start = at, .end = at + len, .kind = kind}, -1, NULL);
 }
 
 static int adopt_mapped(const struct mapping *m, void *arg)
@@ -391,7 +644,7 @@ static int kind_of(int fd)
 		return SHARED_FILE;
 	if (!st.st_nlink)
 		return SHARED_NAMELESS;
-	/* shm_open(3); elsewhere a tmpfs is for files as others are, such as those of /tmp */
+	/* files of shm_open(3); other tmpfs files, such as those in /tmp, are ordinary */
 	if (fs.f_type == TMPFS_MAGIC)
 		return !stat("/dev/shm", &shm) && shm.st_dev == st.st_dev ? SHARED_NAMED : SHARED_FILE;
 	return fs.f_type == HUGETLBFS_MAGIC ? SHARED_NAMED : SHARED_FILE;
@@ -408,50 +661,28 @@ bool shared_volatile(int fd)
 	return kind_of(fd) != SHARED_FILE || (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
 }
 
-static void of_file(struct region *r, int fd)
-{
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st))
-		return;
-	r->file_dev = st.st_dev;
-	r->file_ino = st.st_ino;
-	r->mpi_writes = followed_mpi_writes(&st);
-	be_cautious(r);
-}
-
-static void same_file(struct region *r, const struct region *was)
-{
-	r->file_dev = was->file_dev;
-	r->file_ino = was->file_ino;
-	r->mpi_writes = was->mpi_writes;
-}
-
 void shared_mpi_writes(const struct stat *st)
 {
-	for (unsigned i = 0; i < shared_regions; i++) {
-		struct region *r = &regions[i];
-		if (r->file_ino != st->st_ino || r->file_dev != st->st_dev || !r->shadow)
+	for (struct region *r = NULL; (r = next_of_file(st, r, 0, UINT64_MAX));) {
+		if (!r->shadow)
 			continue;
-		r->mpi_writes = true;
+		set_mpi_writes(r);
 		be_cautious(r);
 	}
 }
 
 bool shared_is_followed(const struct stat *st)
 {
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (regions[i].file_ino == st->st_ino && regions[i].file_dev == st->st_dev)
-			return true;
-	return false;
+	return next_of_file(st, NULL, 0, UINT64_MAX);
 }
 
 void shared_files_each(void (*fn)(uint64_t dev, uint64_t ino))
 {
-	for (unsigned i = 0; i < shared_regions; i++)
-		fn(regions[i].file_dev, regions[i].file_ino);
+	SPANS_EACH(struct region, r, &regions)
+	fn(r->file_dev, r->file_ino);
 }
 
-/* The file once more, as nobody of this program changes it by storing here. */
+/* A second mapping of the file, which stores of the program do not change. */
 static long map_file(size_t len, int fd, uint64_t offset)
 {
 	return raw_syscall(SYS_mmap, 0, (long)len, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, (long)offset);
@@ -471,16 +702,18 @@ long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, 
 	}
 	shared_unmapped(at, at + len);
 	arena_unmapped(at, at + len);
+	struct region made = {.start = at, .end = at + len, .offset = offset, .follows = follows};
 	if (!follows) {
 		followed_mapped(ev, fd);
-		adopt(ev, at, len, flags & MAP_ANONYMOUS ? SHARED_ANONYMOUS : kind_of(fd), is_sparse(flags, fd));
-		if (recording())
-			of_file(&regions[shared_regions - 1], fd);
+		const bool anonymous = flags & MAP_ANONYMOUS;
+		made.kind = anonymous ? SHARED_ANONYMOUS : kind_of(fd);
+		made.sparse = is_sparse(flags, fd);
+		adopt(ev, made, anonymous ? -1 : fd, NULL);
 		return 0;
 	}
-	struct region *r = new_region(at, len, kind_of(fd), alias);
-	r->follows = true;
-	of_file(r, fd);
+	made.alias = (char *)alias;
+	made.kind = kind_of(fd);
+	struct region *r = new_region(made, fd, NULL);
 	note_follows(ev, r);
 	copy_all(r, ev);
 	be_cautious(r);
@@ -514,48 +747,54 @@ void shared_follow(struct event *ev, const struct file_mapping *f, int fd)
 	struct stat st;
 	const int stored = store_open(f->key);
 	if (alias < 0 || stored < 0 || fstat(stored, &st))
-		rdb_fatal("a file that is mapped at %#lx cannot be followed", (unsigned long)f->start);
-	struct region *r = new_region(f->start, len, kind_of(fd), alias);
-	r->follows = true;
-	of_file(r, fd);
+		rdb_fatal("rdb cannot track changes of the file that is mapped at %#lx", (unsigned long)f->start);
+	const struct region made = {.start = f->start,
+				    .end = f->end,
+				    .offset = f->offset,
+				    .alias = (char *)alias,
+				    .kind = kind_of(fd),
+				    .follows = true};
+	struct region *r = new_region(made, fd, NULL);
 	dirty_unwatch(f->start, f->end);
-	/* what a replay has: the copy, and zeros beyond its end */
+	/* the shadow is what a replay has: the stored copy, and zeros beyond its end */
 	const uint64_t size = (uint64_t)st.st_size, left = size > f->offset ? size - f->offset : 0;
-	r->shadow = zero_memory(len);
+	set_shadow(r, zero_memory(len));
 	if (left && pread(stored, r->shadow, left < len ? left : len, (off_t)f->offset) < 0)
-		rdb_fatal("a file that is mapped at %#lx cannot be followed", (unsigned long)f->start);
+		rdb_fatal("rdb cannot track changes of the file that is mapped at %#lx", (unsigned long)f->start);
 	close(stored);
-	/* zeros have stood in for what was beyond the end of the file */
+	/* replace the zeros beyond the former end of the file */
 	struct tail tail = {f, f->start + ((left + RDB_PAGE - 1) & ~(RDB_PAGE - 1)), fd};
-	if (arena_each(map_tail, &tail))
-		rdb_fatal("a file that is mapped at %#lx cannot be followed", (unsigned long)f->start);
+	if (arena_each_in(tail.start, f->end, map_tail, &tail))
+		rdb_fatal("rdb cannot track changes of the file that is mapped at %#lx", (unsigned long)f->start);
 	ends_of_file(f->start, f->end);
 	note_follows(ev, r);
 	be_cautious(r);
 }
 
+/* `was` begins with the same page of the file. */
 static void note_new(struct event *ev, uint64_t at, size_t len, const struct region *was, long alias)
 {
-	struct region *r = new_region(at, len, was->kind, alias);
-	r->follows = true;
-	same_file(r, was);
+	const struct region made = {.start = at,
+				    .end = at + len,
+				    .offset = was->offset,
+				    .alias = (char *)alias,
+				    .kind = was->kind,
+				    .follows = true};
+	struct region *r = new_region(made, -1, was);
 	note_follows(ev, r);
 	copy_all(r, ev);
 }
 
-/* Of the same pages as these of a region. */
-static long second_alias(const struct region *r, uint64_t at, size_t len)
+/* A second mapping of the region's first pages. */
+static long second_alias(const struct region *r, size_t len)
 {
-	return raw_syscall(SYS_mremap, (long)(r->alias + (at - r->start)), 0, (long)len, MREMAP_MAYMOVE, 0, 0);
+	return raw_syscall(SYS_mremap, (long)r->alias, 0, (long)len, MREMAP_MAYMOVE, 0, 0);
 }
 
 long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, size_t new_len, bool keep)
 {
-	struct region *r = NULL;
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (old >= regions[i].start && old < regions[i].end)
-			r = &regions[i];
-	const struct region was = *r;
+	struct region was = *(const struct region *)spans_at(&regions, old);
+	later(&was.span, old - was.start); /* makes it begin at `old` */
 	if (!was.follows) {
 		long rc = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len,
 				      MREMAP_MAYMOVE | MREMAP_FIXED, (long)at, 0);
@@ -564,11 +803,12 @@ long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		shared_unmapped(at, at + new_len);
 		if (old_len)
 			shared_unmapped(old, old + old_len);
-		adopt(ev, at, new_len, was.kind, was.sparse);
-		same_file(&regions[shared_regions - 1], &was);
+		const struct region made = {
+			.start = at, .end = at + new_len, .offset = was.offset, .kind = was.kind, .sparse = was.sparse};
+		adopt(ev, made, -1, &was);
 		return 0;
 	}
-	const long alias = second_alias(&was, old, new_len), left = keep ? second_alias(&was, old, old_len) : 0;
+	const long alias = second_alias(&was, new_len), left = keep ? second_alias(&was, old_len) : 0;
 	long rc = alias < 0 ? alias : left < 0 ? left : 0;
 	if (!rc)
 		rc = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len,
@@ -583,57 +823,91 @@ long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 	shared_unmapped(at, at + new_len);
 	shared_unmapped(old, old + old_len);
 	arena_unmapped(old, old + old_len);
-	if (keep) /* the file again */
+	if (keep) /* the old place shows the file again */
 		note_new(ev, old, old_len, &was, left);
 	note_new(ev, at, new_len, &was, alias);
 	return 0;
 }
 
-void shared_unmapped(uint64_t start, uint64_t end)
+/* From now on r itself is compared, in place of `last`.  Its shadow is taken from those that were compared for it. */
+static void look_at(struct region *r, const struct region *last)
 {
-	aliases_gone(start, end);
-	for (unsigned i = 0; i < shared_regions;) {
-		struct region *r = &regions[i++];
-		uint64_t from = r->start > start ? r->start : start, to = r->end < end ? r->end : end;
-		if (from >= to)
+	char *shadow = last->shadow ? zero_memory(r->end - r->start) : NULL;
+	for (uint64_t at = r->start; shadow && at < r->end; at += RDB_PAGE) {
+		const uint64_t offset = r->offset + (at - r->start);
+		const struct region *o = offset >= last->offset && offset < offset_end(last)
+						 ? last
+						 : other_at(r, offset, LOOKED_AT);
+		const char *was = o->shadow + (offset - o->offset);
+		if (memcmp(was, zeros, RDB_PAGE))
+			memcpy(shadow + (at - r->start), was, RDB_PAGE);
+	}
+	for (unsigned i = 0; i < counters.n; i++) {
+		const uint64_t offset = last->offset + (counters.at[i] - last->start);
+		if (counters.at[i] >= last->start && counters.at[i] < last->end && offset >= r->offset &&
+		    offset < offset_end(r))
+			counters.at[i] = r->start + (offset - r->offset);
+	}
+	unlisted(r);
+	r->seen = false;
+	listed(r);
+	set_shadow(r, shadow);
+	if (last->mpi_writes)
+		set_mpi_writes(r);
+}
+
+/* Regions that `last` was compared for are now compared themselves. */
+static void look_at_others(const struct region *last)
+{
+	const struct object_part part = {last->dev, last->ino, last->offset, offset_end(last)};
+	for (uint64_t at = part.from; at < part.to;) {
+		struct region *r = other_at(last, at, LOOKED_AT), *o;
+		if (!r && (r = other_at(last, at, SEEN)))
+			look_at(r, last);
+		if (r) {
+			at = offset_end(r);
 			continue;
-		if (r->kind != SHARED_SYSV)
-			munmap(r->alias + (from - r->start), to - from);
-		if (r->shadow)
-			shared_retire(r->shadow + (from - r->start), to - from);
-		struct region head = *r, tail = *r;
-		head.end = from;
-		tail.start = to;
-		tail.alias += to - r->start;
-		tail.offset += to - r->start;
-		if (tail.shadow)
-			tail.shadow += to - r->start;
-		*r = regions[--shared_regions];
-		i--;
-		if (shared_regions + 2 > REGIONS)
-			rdb_fatal("more than %d shared mappings", REGIONS);
-		if (head.end > head.start)
-			regions[shared_regions++] = head; /* outside [start, end) now */
-		if (tail.end > tail.start)
-			regions[shared_regions++] = tail;
+		}
+		const struct object_part rest = {part.dev, part.ino, at, part.to};
+		o = next_of_object(&rest, SEEN, NULL);
+		while (o && o->kind != last->kind)
+			o = next_of_object(&rest, SEEN, o);
+		at = o ? o->offset : part.to;
 	}
 }
 
-void shared_detached(uint64_t start)
+static void gone(struct span *part, void *arg)
 {
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (regions[i].start == start) {
-			shared_unmapped(start, regions[i].end);
-			return;
-		}
+	struct region *r = (struct region *)part;
+	if (fresh.start == r->start)
+		cautious_now(r, true);
+	if (how(r) == LOOKED_AT)
+		look_at_others(r);
+	if (r->kind != SHARED_SYSV)
+		munmap(r->alias, part->end - part->start);
+	if (r->shadow)
+		shared_retire(r->shadow, part->end - part->start);
 }
 
-static const struct region *region_at(uint64_t addr)
+void shared_unmapped(uint64_t start, uint64_t end)
 {
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (addr >= regions[i].start && addr < regions[i].end)
-			return &regions[i];
-	return NULL;
+	aliases_gone(start, end);
+	if (spans_cut(&regions, start, end, gone, NULL))
+		no_memory();
+}
+
+static struct region *region_at(uint64_t addr)
+{
+	return spans_at(&regions, addr);
+}
+
+uint64_t shared_detached(uint64_t start)
+{
+	const struct region *r = region_at(start);
+	const uint64_t end = r && r->start == start ? r->end : 0;
+	if (end)
+		shared_unmapped(start, end);
+	return end;
 }
 
 bool shared_at(uint64_t addr)
@@ -643,9 +917,9 @@ bool shared_at(uint64_t addr)
 
 bool shared_contested(uint64_t start, uint64_t end)
 {
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (regions[i].start < end && regions[i].end > start && contested(&regions[i]))
-			return true;
+	SPANS_IN(struct region, r, &regions, start, end)
+	if (contested(r))
+		return true;
 	return false;
 }
 
@@ -657,11 +931,8 @@ int shared_kind_at(uint64_t addr)
 
 void shared_note_parts(struct event *ev, uint64_t start, uint64_t end)
 {
-	for (unsigned i = 0; i < shared_regions; i++) {
-		const struct region *r = &regions[i];
-		if (r->start < end && r->end > start)
-			event_note(ev, RDB_NOTE_SHARED, (uint64_t[2]){r->start, r->end}, 16);
-	}
+	SPANS_IN(struct region, r, &regions, start, end)
+	event_note(ev, RDB_NOTE_SHARED, (uint64_t[2]){r->start, r->end}, 16);
 }
 
 static void log_lines(struct event *ev, const struct region *r)
@@ -688,19 +959,19 @@ static void log_page(struct event *ev, uint64_t addr, const char *page, char *sh
 static bool is_own(const struct region *r, uint64_t at)
 {
 	bool own[BATCH / RDB_PAGE];
-	find_own(r, at - r->start, RDB_PAGE, own);
+	aliases_own_pages(at, 1, own);
 	return own[0];
 }
 
-/* MPI may write while mappings of a file are looked at one after the other: all show what the last look has seen, as they
- * do in a replay, where they are one page. */
+/* MPI may write while the mappings of a file are compared one after the other: all get what the last comparison saw, as
+ * in a replay, where they are one page. */
 static void seen_last(struct event *ev, const struct region *r, uint64_t off, const char *page)
 {
-	for (unsigned i = 0; r->mpi_writes && i < shared_regions; i++) {
-		struct region *o = &regions[i];
-		const uint64_t at = r->offset + off - o->offset;
-		if (o == r || !o->mpi_writes || o->file_ino != r->file_ino || o->file_dev != r->file_dev ||
-		    at >= o->end - o->start || !memcmp(page, o->shadow + at, RDB_PAGE))
+	const struct stat st = {.st_dev = r->file_dev, .st_ino = r->file_ino};
+	const uint64_t from = r->offset + off;
+	for (struct region *o = NULL; r->mpi_writes && (o = next_of_file(&st, o, from, from + RDB_PAGE));) {
+		const uint64_t at = from - o->offset;
+		if (o == r || !o->mpi_writes || !memcmp(page, o->shadow + at, RDB_PAGE))
 			continue;
 		if (!o->follows || !is_own(o, o->start + at))
 			log_page(ev, o->start + at, page, o->shadow + at, o->follows);
@@ -709,19 +980,19 @@ static void seen_last(struct event *ev, const struct region *r, uint64_t off, co
 
 static const struct file_part whole = {0, UINT64_MAX};
 
-/* PART of its file.  ALL: what the program had stored in a private mapping may be gone. */
+/* part: the part of the file to compare. all: log all pages, because the program's own pages in a private mapping may
+ * be gone. */
 static void sync_region(struct event *ev, struct region *r, struct file_part part, bool all)
 {
 	bool own[BATCH / RDB_PAGE] = {false};
 	uint64_t off = touched(r, part.from > r->offset ? (part.from - r->offset) / BATCH * BATCH : 0);
 	for (; off < r->end - r->start && r->offset + off < part.to; off = touched(r, off + BATCH)) {
 		size_t n = batch_at(r, off);
-		if (!fetch(r->alias + off, buffer, n) && r->kind == SHARED_SYSV)
-			continue; /* the program has protected it */
+		fetch(r, off, buffer, n);
 		if (!all && !memcmp(buffer, r->shadow + off, n))
 			continue;
 		if (r->follows)
-			find_own(r, off, n, own);
+			aliases_own_pages(r->start + off, n / RDB_PAGE, own);
 		for (size_t p = 0; p < n; p += RDB_PAGE) {
 			char *now = (char *)buffer + p, *shadow = r->shadow + off + p;
 			if (own[p / RDB_PAGE])
@@ -737,12 +1008,34 @@ static void sync_region(struct event *ev, struct region *r, struct file_part par
 	}
 }
 
-/* `wrote`: the file that the call has written to, if it is known. */
-static bool may_change(const struct event *ev, const struct region *r, const struct stat *wrote)
+struct syncing {
+	struct event *ev;
+	struct sizes sum;
+	const struct stat *wrote; /* the file that the call has written to; NULL: unknown */
+	struct file_part part;
+};
+
+static void sync_one(const struct syncing *s, struct region *r, bool always)
 {
-	if (wrote && !contested(r) && (r->file_ino || r->kind == SHARED_ANONYMOUS))
-		return r->file_ino == wrote->st_ino && r->file_dev == wrote->st_dev;
-	return shared_call_synchronises(ev, contested(r));
+	const bool any = contested(r);
+	sync_region(s->ev, r, always || any ? whole : s->part,
+		    r->follows && shared_call_drops_pages(s->ev, r->start, r->end));
+	if (any)
+		log_lines(s->ev, r);
+}
+
+static void sync_kind(const struct syncing *s, int kind)
+{
+	const bool always = kind_at_every_event(kind, s->sum), any = contested_kind(kind);
+	const bool all = always || ((any || !s->wrote) && shared_call_synchronises(s->ev, any));
+	for (struct region *r = all || mpi_written ? kinds[kind].first : NULL; r; r = r->next)
+		if (all || r->mpi_writes)
+			sync_one(s, r, always || r->mpi_writes);
+	if (all || !s->wrote)
+		return;
+	for (struct region *r = NULL; (r = next_of_file(s->wrote, r, s->part.from, s->part.to));)
+		if (r->shadow && r->kind == kind && !r->mpi_writes)
+			sync_one(s, r, false);
 }
 
 void shared_sync_before(struct event *ev)
@@ -752,38 +1045,35 @@ void shared_sync_before(struct event *ev)
 	drop_retired();
 	if (!shared_regions)
 		return;
+	const struct sizes now = sizes();
+	ev->looks_ns = now.contested ? stamp_at(stamp_counter()) : 0;
 	struct stat st;
 	const int fd = shared_call_wrote(ev);
 	const struct stat *wrote = fd >= 0 && !fstat(fd, &st) ? &st : NULL;
-	const struct file_part part = wrote ? shared_call_part(ev, fd) : whole;
-	const struct sizes sum = sizes();
-	for (unsigned i = 0; i < shared_regions; i++) {
-		struct region *r = &regions[i];
-		const bool always = r->shadow && every_event(r, sum);
-		if (!always && !(r->shadow && may_change(ev, r, wrote)))
-			continue;
-		sync_region(ev, r, always || contested(r) ? whole : part,
-			    r->follows && shared_call_drops_pages(ev, r->start, r->end));
-		if (contested(r))
-			log_lines(ev, r);
-	}
+	const struct syncing s = {ev, now, wrote, wrote ? shared_call_part(ev, fd) : whole};
+	for (int kind = 0; kind < SHARED_KINDS; kind++)
+		sync_kind(&s, kind);
 }
 
-/* What the program has stored since the last event a replay has by itself.  The call may make it what it was at that event. */
+/* A replay makes the program's stores since the last event itself.  The call may undo them, so that no difference would
+ * be seen afterwards: log them before. */
 void shared_before_write(struct event *ev)
 {
 	if (!recording() || !lower.started || !shared_regions || !shared_call_synchronises(ev, false))
 		return;
 	struct stat st;
 	const int fd = shared_call_writes_to(ev);
-	const bool known = fd >= 0 && !fstat(fd, &st);
-	const struct file_part part = known ? shared_call_part(ev, fd) : whole;
 	drop_retired();
-	for (unsigned i = 0; i < shared_regions; i++) {
-		struct region *r = &regions[i];
-		if (r->shadow && (!known || (r->file_ino == st.st_ino && r->file_dev == st.st_dev)))
-			sync_region(ev, r, part, false);
+	if (fd >= 0 && !fstat(fd, &st)) {
+		const struct file_part part = shared_call_part(ev, fd);
+		for (struct region *r = NULL; (r = next_of_file(&st, r, part.from, part.to));)
+			if (r->shadow)
+				sync_region(ev, r, part, false);
+		return;
 	}
+	for (int kind = 0; kind < SHARED_KINDS; kind++)
+		for (struct region *r = kinds[kind].first; r; r = r->next)
+			sync_region(ev, r, whole, false);
 }
 
 uint64_t shared_clock_ns(void)
@@ -795,18 +1085,18 @@ uint64_t shared_clock_ns(void)
 
 static bool is_inheritable(uint64_t dev, uint64_t ino)
 {
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (inheritable(&regions[i]) && regions[i].ino == ino && regions[i].dev == dev)
-			return true;
-	return false;
+	const struct object_part all = {dev, ino, 0, UINT64_MAX};
+	const struct region *r = next_of_object(&all, LOOKED_AT, NULL);
+	if (!r)
+		r = next_of_object(&all, FOLLOWS, NULL);
+	return r && can_inherit(r->kind);
 }
 
-/* Children that have ended, or become other programs, write no more: to compare much at every event is dear. */
+/* Children that have ended or run another program write no more. Checking saves comparing much memory at every
+ * event. */
 static void look_for_relatives(void)
 {
-	uint64_t bytes = 0;
-	for (unsigned i = 0; i < shared_regions; i++)
-		bytes += inheritable(&regions[i]) ? regions[i].end - regions[i].start : 0;
+	const uint64_t bytes = kinds[SHARED_ANONYMOUS].mapped + kinds[SHARED_NAMELESS].mapped;
 	if (bytes <= SMALL || shared_clock_ns() < left.at_ns)
 		return;
 	relatives = !sole_owner(is_inheritable);
@@ -820,13 +1110,15 @@ void shared_sync(struct event *ev)
 		event_note(ev, RDB_NOTE_ASKED, &ev->asked_ns, sizeof(ev->asked_ns));
 	if (!shared_call_changes_map(ev))
 		shared_sync_before(ev);
+	if (fresh.start && fresh.event != lower.event)
+		cautious_now(region_at(fresh.start), false);
 	if (relatives && !given)
 		look_for_relatives();
 	if (!given && shared_call_gives_away(ev)) {
 		relatives = given = true;
 		sole_owner_passed();
-		for (unsigned i = 0; i < shared_regions; i++)
-			be_cautious(&regions[i]);
+		SPANS_EACH(struct region, r, &regions)
+		be_cautious(r);
 	}
 }
 
@@ -837,19 +1129,23 @@ void shared_before_fork(void)
 	left.at_ns = shared_clock_ns() + SOON_NS;
 	if (!recording())
 		return;
-	for (unsigned i = 0; i < shared_regions; i++) {
-		if (!regions[i].shadow)
-			copy_all(&regions[i], NULL);
-		be_cautious(&regions[i]);
+	SPANS_EACH(struct region, r, &regions)
+	{
+		if (!r->shadow && !r->seen)
+			copy_all(r, NULL);
+		be_cautious(r);
 	}
 }
 
 void shared_in_child(void)
 {
-	for (unsigned i = 0; i < shared_regions; i++) {
-		regions[i].cautioned = false;
-		be_cautious(&regions[i]);
-		copy_all(&regions[i], NULL);
+	said = 0;
+	SPANS_EACH(struct region, r, &regions)
+	{
+		r->cautioned = false;
+		be_cautious(r);
+		if (!r->seen)
+			copy_all(r, NULL);
 	}
 }
 
@@ -861,10 +1157,7 @@ uint64_t shared_followed_until(uint64_t at)
 
 bool shared_within(uint64_t start, uint64_t end)
 {
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (regions[i].start < end && regions[i].end > start)
-			return true;
-	return false;
+	return spans_next(&regions, NULL, 0, start, end);
 }
 
 bool shared_page(uint64_t at, void *page)
@@ -872,19 +1165,26 @@ bool shared_page(uint64_t at, void *page)
 	const struct region *r = region_at(at);
 	if (!r)
 		return false;
+	uint64_t off;
+	const struct region *looked = looked_at_for(r, at, &off);
 	if (r->follows && is_own(r, at))
 		memcpy(page, (const void *)at, RDB_PAGE);
-	else if (r->shadow && every_event(r, sizes()))
-		memcpy(page, r->shadow + (at - r->start), RDB_PAGE);
+	else if (looked->shadow && every_event(looked, sizes()))
+		memcpy(page, looked->shadow + off, RDB_PAGE);
 	else
-		fetch(r->alias + (at - r->start), page, RDB_PAGE);
+		fetch(looked, off, page, RDB_PAGE);
 	return true;
 }
 
 uint64_t shared_zero_until(uint64_t at)
 {
 	const struct region *r = region_at(at);
-	return r ? r->start + touched(r, at - r->start) : at;
+	if (!r)
+		return at;
+	uint64_t off;
+	const struct region *looked = looked_at_for(r, at, &off);
+	const uint64_t zero = touched(looked, off) - off, left = r->end - at;
+	return at + (zero < left ? zero : left);
 }
 
 const void *shared_as_logged(uint64_t at)
@@ -892,8 +1192,10 @@ const void *shared_as_logged(uint64_t at)
 	const struct region *r = region_at(at);
 	if (!r || (r->follows && is_own(r, at)))
 		return NULL;
-	const char *bytes = r->frozen ? r->frozen : r->shadow;
-	return bytes ? bytes + (at - r->start) : NULL;
+	uint64_t off;
+	const struct region *looked = looked_at_for(r, at, &off);
+	const char *bytes = looked->frozen ? looked->frozen : looked->shadow;
+	return bytes ? bytes + off : NULL;
 }
 
 static void freeze(struct region *r)
@@ -901,8 +1203,7 @@ static void freeze(struct region *r)
 	r->frozen = zero_memory(r->end - r->start);
 	for (uint64_t off = touched(r, 0); off < r->end - r->start; off = touched(r, off + BATCH)) {
 		const size_t n = batch_at(r, off);
-		if (!fetch(r->alias + off, buffer, n) && r->kind == SHARED_SYSV && r->shadow)
-			memcpy(buffer, r->shadow + off, n); /* the program has protected it */
+		fetch(r, off, buffer, n);
 		if (memcmp(buffer, zeros, n))
 			memcpy(r->frozen + off, buffer, n);
 	}
@@ -911,15 +1212,15 @@ static void freeze(struct region *r)
 void shared_freeze(void)
 {
 	const struct sizes sum = sizes();
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (!regions[i].shadow || !every_event(&regions[i], sum))
-			freeze(&regions[i]);
+	SPANS_EACH(struct region, r, &regions)
+	if (!r->seen && (!r->shadow || !every_event(r, sum)))
+		freeze(r);
 }
 
-void shared_thaw(void)
+void shared_restore(void)
 {
-	for (unsigned i = 0; i < shared_regions; i++) {
-		struct region *r = &regions[i];
+	SPANS_EACH(struct region, r, &regions)
+	{
 		if (r->frozen)
 			munmap(r->frozen, r->end - r->start);
 		r->frozen = NULL;
@@ -931,13 +1232,13 @@ bool shared_hashable(void)
 	return sizes().contested <= EVERY_EVENT;
 }
 
-/* The shadow becomes what the memory holds; was it that? */
+/* Updates the shadow.  True: it was up to date. */
 static bool refresh(struct region *r)
 {
 	bool same = true;
 	for (uint64_t off = touched(r, 0); off < r->end - r->start; off = touched(r, off + BATCH)) {
 		const size_t n = batch_at(r, off);
-		fetch(r->alias + off, buffer, n);
+		fetch(r, off, buffer, n);
 		if (!memcmp(buffer, r->shadow + off, n))
 			continue;
 		memcpy(r->shadow + off, buffer, n);
@@ -949,8 +1250,9 @@ static bool refresh(struct region *r)
 bool shared_hashable_at_end(void)
 {
 	bool known = sizes().contested == 0;
-	/* what differs the program itself has stored, or somebody else in a file */
-	for (unsigned i = 0; known && i < shared_regions; i++)
-		known = !regions[i].shadow || refresh(&regions[i]) || inheritable(&regions[i]);
+	/* a difference is a store of the program itself or, in a file, of another process */
+	for (int kind = 0; kind < SHARED_KINDS; kind++)
+		for (struct region *r = kinds[kind].first; known && r; r = r->next)
+			known = refresh(r) || can_inherit(kind);
 	return known;
 }

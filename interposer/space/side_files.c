@@ -23,14 +23,15 @@ void side_file_whole(const char *path)
 		fd = -errno;
 	}
 	if (fd < 0)
-		rdb_warn("%s: what it holds cannot be noted in %s: %s; damage to it will not be noticed", path, sums,
-			 strerror(-fd));
+		rdb_warn("%s: its checksum cannot be written to %s: %s; rdb will not detect damage to the file", path,
+			 sums, strerror(-fd));
 	else
 		close(fd);
 }
 
-/* `kept-N` and `mpi-file-N` are noted when they are made, `was-N-K` belongs to a checkpoint; log and images, and lines of
- * `sums` and `cautions`, have checksums of their own; the other ones alter while the branch runs. */
+/* Is it a file that a branch began with, to be noted at its start?  Not `kept-N` and `mpi-file-N`, which are noted when
+ * they are made, nor `was-N-K`, which belongs to a checkpoint.  Logs, images, `sums` and `cautions` have checksums of
+ * their own.  The others change while the branch runs. */
 static bool begun_with(const char *name)
 {
 	static const char *const others[] = {"log-",  "ckpt-", "payload", "kept-",    "mpi-file-", "state-",
@@ -69,7 +70,7 @@ void side_files_whole(const char *dir)
 {
 	const char *why = of_all(dir, NULL, noted);
 	if (why)
-		rdb_warn("%s: %s: damage to what is in it will not be noticed", dir, why);
+		rdb_warn("%s: %s: rdb will not detect damage to the files in this directory", dir, why);
 }
 
 const char *side_file_damaged(const char *path)
@@ -83,8 +84,7 @@ const char *side_file_damaged(const char *path)
 	if (rc < 0)
 		snprintf(why, sizeof(why), "%s: %s", path, strerror(-rc));
 	else if (rc == 2)
-		rdb_warn("%s: " FILE_SUMS " beside it is damaged: whether this file is what was written is not known",
-			 path);
+		rdb_warn("%s: " FILE_SUMS " beside it is damaged, so rdb cannot check this file for damage", path);
 	else if (!rc)
 		snprintf(why, sizeof(why),
 			 "%s is damaged: expected %lu bytes, CRC-32C %08x, found %lu bytes, %08x; put it back from a "

@@ -1,15 +1,16 @@
-/* What else than log and images is in a recording's directory: what each file holds is in `sums` beside it (log/file_sum.h),
- * where whoever reads the file looks. */
+/* Files in a recording's directory other than log and images.  Size and checksum of each are in `sums` beside it
+ * (log/file_sum.h), where readers check them. */
 #ifndef RDB_SIDE_FILES_H
 #define RDB_SIDE_FILES_H
 
-/* It is whole, and stays as it is. */
+/* Notes the file in `sums`: it is complete and will not change. */
 void side_file_whole(const char *path);
-/* All of a branch that begins: it stays as it began with them. */
+/* Notes all files with which a branch begins. */
 void side_files_whole(const char *dir);
-/* Why that file is not what was written, or NULL.  One of which `sums` does not say it, any more, is told. */
+/* Why the file is not what was written, or NULL.  If `sums` is damaged or has no line for the file, warns and returns
+ * NULL. */
 const char *side_file_damaged(const char *path);
-/* The same of those whose names begin so; NULL: of all that a branch began with. */
+/* Likewise for files whose names begin with prefix; NULL: all files with which a branch began. */
 const char *side_files_damaged(const char *dir, const char *prefix);
 
 #endif

@@ -20,7 +20,7 @@ static int open_of(const char *pid, const char *what, int flags)
 	return descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags, 0);
 }
 
-/* proc(5), /proc/pid/stat: when it began; 0: it is gone. */
+/* proc(5), /proc/pid/stat: start time; 0: the process is gone. */
 static uint64_t began(const char *pid)
 {
 	char text[1024];
@@ -37,7 +37,7 @@ static uint64_t began(const char *pid)
 	return at;
 }
 
-/* What cannot be read: processes of others that are older than this one have nothing of it. */
+/* For a process that cannot be read: it cannot have the memory if it is older than this process. */
 static bool perhaps(const char *pid, int error)
 {
 	return error != -ENOENT && error != -ESRCH && began(pid) >= began("self");
@@ -78,7 +78,7 @@ static bool opened_it(const char *pid)
 	return found;
 }
 
-/* In the rank's own folder; children and programs that replaced others have theirs below it. */
+/* The file is in the rank's own folder; children and programs that replaced others have folders below it. */
 static void passed_path(char *path, size_t size)
 {
 	snprintf(path, size, "%s", lower.opt.dir);
@@ -93,12 +93,14 @@ void sole_owner_passed(void)
 	passed_path(path, sizeof(path));
 	const int fd = private_create(AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
-		rdb_warn("%s: %s: the other processes do not learn that memory was passed on", path, strerror(-fd));
+		rdb_warn("%s: %s: the other processes of the rank do not learn that a descriptor of shared memory was "
+			 "sent to another process",
+			 path, strerror(-fd));
 	else
 		close(fd);
 }
 
-/* Children that are not recorded do not tell. */
+/* Children that are not recorded do not report. */
 static bool passed(void)
 {
 	char path[4200];

@@ -12,7 +12,7 @@
 #include "space/store.h"
 #include "space/store_check.h"
 
-/* What was found out about a file that is stored already, by what tells it from others: the end of its key. */
+/* The end of the key (size and checksum) of a file that is stored already, remembered under the start of its key. */
 static void sums_name(char *out, size_t size, const char *key, bool folder)
 {
 	snprintf(out, size, folder ? "%s-sums" : "%s-sums/%s", lower.opt.files_dir, key);
@@ -30,7 +30,7 @@ static bool stored_before(const char *key, char *end, size_t size)
 	return n > 0;
 }
 
-/* Only to be quicker the next time: it need not succeed, and half of it names no file. */
+/* Only an optimisation for the next time: it may fail, and a partial file names no stored file. */
 static void remember(const char *key, const char *end)
 {
 	char name[4352], folder[4352];
@@ -52,7 +52,7 @@ static int full_name(char *out, size_t size, const char *key)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* The copy is checked by what it holds, whatever becomes of the file meanwhile. */
+/* The checksum is that of the copy, whatever happens to the file meanwhile. */
 static int copy_summed(int fd, int out, uint64_t size, char *end, size_t room)
 {
 	struct file_sum sum;
@@ -74,13 +74,13 @@ int store_add(int fd, const char *path, bool changing, char *key)
 				    major(st.st_dev), minor(st.st_dev), (unsigned long)st.st_ino,
 				    (unsigned long)st.st_mtim.tv_sec, (unsigned long)st.st_mtim.tv_nsec,
 				    (unsigned long)st.st_size);
-	if (changing) { /* neither time nor size need tell two contents of it apart */
+	if (changing) { /* time and size do not tell its versions apart */
 		static unsigned copies;
-		/* processes of two hosts may have the same number, those of one rank have not */
+		/* pids are unique among the processes of one rank, not among hosts */
 		n += (size_t)snprintf(key + n, STORE_KEY - n, "-%d.%d.%u", lower.opt.rank, lower.pid, ++copies);
 	}
 	if (n + sizeof(end) > STORE_KEY)
-		return -ENAMETOOLONG; /* no file system has such numbers */
+		return -ENAMETOOLONG; /* cannot happen with real inode numbers and times */
 	if (!changing && stored_before(key, end, sizeof(end))) {
 		strcpy(key + n, end);
 		int rc = full_name(final, sizeof(final), key);

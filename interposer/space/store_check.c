@@ -1,22 +1,22 @@
 #include "space/store_check.h"
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include "base/fnv.h"
 #include "base/lower.h"
 #include "log/file_sum.h"
 
-/* Where somebody waits for the first prompt, no more bytes than this are read for it: a replay with the wrong library soon
- * differs from its log, anyway.  `rdb replay`, `rdb restart` and `rdb pack` read all. */
+/* The most bytes that are read for checks when a user waits for the first prompt: a replay with the wrong library soon
+ * diverges anyway. `rdb replay`, `rdb restart` and `rdb pack` read all. */
 #define BEFORE_A_PROMPT (64ull << 20)
 
-enum { CHECKED = 4096 /* a power of two; of more files some are read again */ };
+enum { CHECKED = 4096 /* a power of two; with more files some are read again */ };
 
 static bool first_time(const char *key)
 {
 	static uint64_t checked[CHECKED];
-	uint64_t hash = 14695981039346656037ull; /* FNV-1a */
-	for (; *key; key++)
-		hash = (hash ^ (uint8_t)*key) * 1099511628211ull;
+	const uint64_t hash = fnv1a(FNV_BEGIN, key, strlen(key));
 	if (checked[hash % CHECKED] == hash)
 		return false;
 	checked[hash % CHECKED] = hash;

@@ -6,10 +6,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "space/arena.h"
-#include "base/lower.h"
+#include "base/descriptors.h"
 
 #define KNOWN_PAGES 1024
-#define HIGH_FD 700
 
 enum { CAN_READ = 1, CAN_WRITE = 2 };
 
@@ -26,18 +25,11 @@ static struct {
 
 int upper_open(void)
 {
-	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	int high;
+	const int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-	if (high < 0)
-		high = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* a low limit of descriptors */
-	close(fd);
-	if (high < 0)
-		return -errno;
-	mem.fd = high;
+	mem.fd = descriptor_high(fd);
 	upper_here();
 	mem.fd_pid = mem.pid;
 	return 0;
@@ -82,8 +74,8 @@ size_t upper_read(uint64_t addr, void *buf, size_t len)
 	return done;
 }
 
-/* Kernels may be told to refuse forced writes through /proc/self/mem (proc_mem.force_override):
- * then the page is made writable for the moment. */
+/* For kernels that refuse forced writes through /proc/self/mem (proc_mem.force_override): makes the page writable for a
+ * moment. */
 static ssize_t write_unprotected(uint64_t addr, const void *buf, size_t len)
 {
 	struct mapping m;
@@ -160,7 +152,7 @@ static bool range_can(uint64_t addr, size_t len, uint32_t want)
 		return false;
 	if (!page_can(addr, want))
 		return false;
-	/* nobody asks for more than a page at once */
+	/* callers ask for at most a page at once */
 	return addr / RDB_PAGE == (addr + len - 1) / RDB_PAGE || page_can(addr + len - 1, want);
 }
 

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include "arch/pause.h"
 #include "crossing/boundary.h"
+#include "crossing/clock_fast.h"
 #include "base/monotonic.h"
 #include "marks/spin.h"
 #include "task/signals.h"
@@ -14,7 +16,8 @@
 
 static struct {
 	uint32_t lock;
-	bool open; /* nobody needs it any more */
+	bool open;      /* the recording is over: nobody needs the baton */
+	uint32_t taken; /* how often a thread found the baton free and took it */
 	struct thread *holder, *head, *tail;
 } baton;
 
@@ -44,11 +47,12 @@ static void wake(struct thread *t)
 
 /* ---- looking at the holder ---- */
 
-/* A spin is found after no more than this, or after as long as its thread has computed before.  A look costs some 15 us. */
+/* A spin is found after no more than this, or after as long as its thread has computed before.  A look costs some 15
+ * us. */
 static const uint64_t LOOK_FIRST_NS = 30000, LOOK_LAST_NS = 1000000;
-static const uint64_t AWAKE_NS = 50000;
-enum { NAPS = 8 };                        /* after a wait that was longer it sleeps at once, so many times */
-static const uint64_t COMES_NS = 2000000; /* a thread that was woken is here by then */
+static const uint64_t AWAKE_NS = 50000, AWAKE_LONG_NS = 500000;
+enum { NAPS = 8 };                        /* after a longer wait a thread sleeps at once, so many times */
+static const uint64_t COMES_NS = 2000000; /* by then a woken thread has taken the baton */
 char baton_look_cookie;
 
 static void look_in(const struct thread *t, uint64_t ns)
@@ -57,7 +61,7 @@ static void look_in(const struct thread *t, uint64_t ns)
 	raw_syscall(SYS_timer_settime, t->look, 0, (long)&in, 0, 0, 0);
 }
 
-static const uint64_t LOOK_LATER_NS = 300000; /* who spins where that is known needs none */
+static const uint64_t LOOK_LATER_NS = 300000; /* a thread that has given way in a known spin needs no early look */
 
 static void look_again(struct thread *t)
 {
@@ -65,7 +69,7 @@ static void look_again(struct thread *t)
 	look_in(t, t->look_ns);
 }
 
-/* By the holder's own timer: a waiting thread would first have to get a processor. */
+/* The holder's own timer sends the look: a waiting thread would first have to get a processor. */
 static void look_begin(struct thread *t)
 {
 	if (!t->look_made) {
@@ -108,7 +112,7 @@ void baton_gone(struct thread *t)
 
 /* ---- taking and giving ---- */
 
-/* Its slice is over. */
+/* The holder's slice is over: reminds it, if SELF waits longest. */
 static void remind(struct thread *self)
 {
 	lock();
@@ -121,7 +125,8 @@ static void remind(struct thread *self)
 static struct timespec end_of(long slice_ms)
 {
 	struct timespec at;
-	/* never rdtsc, as the vDSO: it may trap here, and who loads an MPI meanwhile may have UCX's handler for that */
+	/* a system call, since the vDSO reads the counter, which may trap here, perhaps into UCX's handler while an MPI
+	 * is loaded */
 	raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&at, 0, 0, 0, 0);
 	at.tv_nsec += (slice_ms ? slice_ms : 1) * 1000000l;
 	at.tv_sec += at.tv_nsec / 1000000000l;
@@ -129,7 +134,17 @@ static struct timespec end_of(long slice_ms)
 	return at;
 }
 
-/* Who spins waits like that for a moment: to be woken takes longer than many a wait. */
+/* Longer where each thread has a processor of its own, since it would spin there without us. */
+static uint64_t awake_ns(void)
+{
+	static unsigned processors;
+	cpu_set_t set;
+	if (!processors)
+		processors = sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+	return processors == 1 ? 0 : threads_alive() > processors ? AWAKE_NS : AWAKE_LONG_NS;
+}
+
+/* Spins for its turn for a moment: to be woken takes longer than many a wait. */
 static bool awake(struct thread *self)
 {
 	uint64_t until;
@@ -137,11 +152,11 @@ static bool awake(struct thread *self)
 		self->naps--;
 		return false;
 	}
-	until = monotonic_ns() + AWAKE_NS;
+	until = monotonic_ns() + awake_ns();
 	for (unsigned n = 1; n % 64 || monotonic_ns() < until; n++) {
 		if (__atomic_load_n(&self->turn, __ATOMIC_ACQUIRE) == TURN_HERE)
 			return true;
-		__builtin_ia32_pause();
+		cpu_pause();
 	}
 	self->naps = NAPS;
 	return false;
@@ -154,7 +169,7 @@ static bool sleeps(struct thread *self)
 	return before != TURN_HERE;
 }
 
-/* Who has waited for the world is let in sooner than who has computed. */
+/* After a blocking call a thread waits only a quarter of a slice. */
 enum { SOONER = 4 };
 
 static void join(struct thread *self)
@@ -180,6 +195,13 @@ static void wait_for_turn(struct thread *self, long slice_ms)
 		}
 }
 
+/* Makes the holder read clocks in the general way, where it may be found to poll.  If it decrements the count just now,
+ * that happens a little later. */
+static void clocks_ask(void)
+{
+	__atomic_store_n(&clock_fast_.left, 0, __ATOMIC_RELAXED);
+}
+
 static void queue(long slice_ms)
 {
 	struct thread *self = thread_self();
@@ -188,6 +210,7 @@ static void queue(long slice_ms)
 	lock();
 	if (!baton.holder || baton.open) {
 		baton.holder = self;
+		baton.taken++;
 		unlock();
 		return;
 	}
@@ -195,6 +218,7 @@ static void queue(long slice_ms)
 	if (!baton.holder->looked)
 		look_begin(baton.holder);
 	spin_sites_wake();
+	clocks_ask();
 	unlock();
 	wait_for_turn(self, slice_ms);
 }
@@ -210,10 +234,10 @@ void baton_take(void)
 	take(lower.opt.slice_ms);
 }
 
-/* It spins for what has not come; and where it stands in its turn it has nothing that the calling thread spins for. */
+/* T spins for what has not come, and the calling thread does not spin for anything that T changes in its turns. */
 static bool in_vain(const struct thread *t)
 {
-	return t->spin.n && !spin_ends(&t->spin) && !spin_changes(&t->spin, &thread_self()->spin);
+	return t->spin.n && !t->spin.asks && !spin_ends(&t->spin) && !spin_changes(&t->spin, &thread_self()->spin);
 }
 
 static struct thread *take_out(bool any)
@@ -273,12 +297,17 @@ void baton_pass(void)
 	}
 	join(self);
 	if (!next->looked)
-		look_begin(next); /* its own of before may still be on its way: it does no harm */
+		look_begin(next); /* its own look of before may still be on its way, which does no harm */
 	baton.holder = next;
+	clocks_ask();
 	unlock();
 	wake(next);
-	if (!awake(self))
+	const uint64_t since = monotonic_ns();
+	if (!awake(self)) {
 		wait_for_turn(self, lower.opt.slice_ms);
+		if (monotonic_ns() - since < awake_ns())
+			self->naps = 0;
+	}
 	thread_traps();
 }
 
@@ -332,7 +361,7 @@ void baton_yield(void)
 	baton_take();
 }
 
-/* Has somebody been woken there in vain? */
+/* Has another thread that waits there been woken in vain before? */
 static bool missed(uint64_t futex)
 {
 	bool any = false;
@@ -348,8 +377,10 @@ void baton_hand_on(uint64_t futex)
 	if (!needed() || !missed(futex))
 		return;
 	const uint64_t until = monotonic_ns() + COMES_NS;
+	const uint32_t before = baton.taken; /* a thread may have taken it and given it back */
 	baton_give();
-	while (!__atomic_load_n(&baton.holder, __ATOMIC_SEQ_CST) && monotonic_ns() < until)
+	while (!__atomic_load_n(&baton.holder, __ATOMIC_SEQ_CST) &&
+	       __atomic_load_n(&baton.taken, __ATOMIC_SEQ_CST) == before && monotonic_ns() < until)
 		sched_yield();
 	baton_take();
 }

@@ -1,11 +1,12 @@
 /* Who may run upper code while a rank is recorded: the holder of the baton.
  *
- * First come, first served.  Who waits longest reminds the holder when its slice is over: it gives way at
- * its next event, or, in a computation without events, at the instruction where the reminder finds it.
- * A holder that waits by looking at memory burns its slice in vain.  So it is looked at (marks/spin.h) soon after others
- * begin to wait, and again and again; if it spins it gives way at once, and the next time without such a look (spins.c).
- * A holder that takes a lock again as soon as it has released it might give way only while it has it.  So it also gives
- * way where what another one's spin waits for has come, also if it spins itself and that comes and goes in each turn, and where it wakes one that it has woken in vain before.
+ * First come, first served.  The thread that waits longest reminds the holder when its slice is over: the holder gives
+ * way at its next event, or, in a computation without events, at the instruction where the reminder finds it.  A holder
+ * that waits by looking at memory burns its slice in vain.  So it is looked at (marks/spin.h) soon after others begin
+ * to wait, and again and again.  If it spins it gives way at once, and the next time without such a look (spins.c).  A
+ * holder that takes a lock again as soon as it has released it might give way only while it has the lock.  So it also
+ * gives way where what another thread's spin waits for has come, also if it spins itself and that comes and goes in
+ * each turn, and where it wakes a thread that it has woken in vain before.
  */
 #ifndef RDB_BATON_H
 #define RDB_BATON_H
@@ -17,41 +18,41 @@ struct thread;
 
 /* Waits until the calling thread holds the baton. */
 void baton_take(void);
-/* Hands it to whoever waits longest. */
+/* Hands it to the thread that waits longest. */
 void baton_give(void);
-/* Gives way to whoever waits, and takes it again. */
+/* Gives way to the thread that waits longest, and takes it again. */
 void baton_yield(void);
-/* The calling thread spins as its `spin` says: does somebody wait for the baton who does not spin for what has not come, or
- * who may have what it spins for? */
+/* The calling thread spins as its `spin` says.  Does a thread wait for the baton that does not spin for what has not
+ * come, or that may have what the caller spins for? */
 bool baton_of_use(void);
-/* Gives way to such a one. */
+/* Gives way to such a thread. */
 void baton_pass(void);
-/* The holder has just woken threads at this futex, which may be a lock that it takes again before they run: gives way to
- * them, if one of them has been woken there in vain before. */
+/* The holder has just woken threads at this futex, which may be a lock that it takes again before they run.  Gives way
+ * to them, if one of them has been woken there in vain before. */
 void baton_hand_on(uint64_t futex);
-/* Before and after a call that may block: what begin returned goes to end. */
+/* Before and after a call that may block.  End takes what begin returned. */
 bool baton_block_begin(void);
 void baton_block_end(bool given);
 /* Recording is over: everybody runs. */
 void baton_open(void);
 /* At the start, and in a child after fork: the caller holds it. */
 void baton_reset(void);
-/* While nobody runs upper code: gives the baton to `visitor`, where nobody has it, to be given back; or makes the
- * holder's `still` `after`, if it is `before`.  Who was visited, or NULL. */
+/* While no thread runs upper code.  If no thread has the baton, `visitor` gets it, and has to give it back; else the
+ * holder's `still` becomes `after`, if it is `before`.  Returns the thread that was visited, or NULL. */
 struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t after);
-/* The calling thread has it.  Only itself can change that. */
+/* The calling thread has it.  Only that thread can change this. */
 bool baton_held(void);
 /* Makes the holder look at what is pending. */
 void baton_remind_holder(void);
-/* The holder was looked at while others wait: it will be again, later and later. */
+/* The holder was looked at while others wait: it will be looked at again, at growing intervals. */
 void baton_looked(void);
 /* The carrier of t ends. */
 void baton_gone(struct thread *t);
 extern char baton_look_cookie; /* signals that ask for such a look carry its address */
-/* Somebody waits for it. */
+/* A thread waits for it. */
 bool baton_wanted(void);
-/* The spin of who waits longest of those that were stopped in one (for something that each turn of the spin `changes` changes,
- * if that is not NULL), or NULL. */
+/* Of the waiting threads that were stopped in a spin, the spin of the one that waits longest, or NULL.  If `changes` is
+ * not NULL: only a spin for something that each turn of `changes` changes. */
 const struct spin *baton_spin(const struct spin *changes);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/monotonic.h"
 #include "base/user.h"
 #include "task/baton.h"
-#include "task/bounce.h"
+#include "task/staging.h"
 #include "task/newer_calls.h"
 #include "task/nonblocking.h"
 #include "task/pi_futex.h"
@@ -21,11 +21,11 @@
 #include "task/unwaiting.h"
 
 enum waiting {
-	NEVER,    /* does not wait for anybody, or so seldom that the reminder is good enough */
-	ALWAYS,   /* as far as one can tell */
+	NEVER,    /* does not wait, or so seldom that the reminder is good enough */
+	ALWAYS,   /* waits, as far as is known */
 	READABLE, /* until its descriptor, the first argument, is readable */
 	WRITABLE,
-	EVENTS, /* poll, epoll: the timeout says */
+	EVENTS, /* poll, epoll: depends on the time-out */
 };
 
 static bool regular(int fd)
@@ -96,20 +96,20 @@ static bool is_ready(int fd, short events)
 	return r != 0;
 }
 
-/* With the baton handed on. */
+/* Makes the call with the baton handed on. */
 static long released(long shown, long nr, const uint64_t args[6])
 {
-	struct bounce bounce;
+	struct staging staging;
 	uint64_t own[6];
-	bounce_in(&bounce, shown == nr ? nr : -1, args, own);
+	staging_in(&staging, shown == nr ? nr : -1, args, own);
 	bool given = baton_block_begin();
 	long r = signals_syscall_as(shown, nr, own);
 	baton_block_end(given);
-	bounce_out(&bounce);
+	staging_out(&staging);
 	return r;
 }
 
-/* Of its socket's time-out, if it has one; false: none. */
+/* What is left of its socket's time-out; false: it has none. */
 static bool socket_rest(long nr, const uint64_t args[6], uint64_t begun_ns, struct timespec *rest)
 {
 	const uint64_t limit = socket_timeout_ns(nr, args), waited = monotonic_ns() - begun_ns;
@@ -152,22 +152,22 @@ static long when_writable(long nr, const uint64_t args[6])
 	return released(nr, nr, args);
 }
 
-/* Without waiting first: then nobody else need run.  A poll in vain writes, too; the program sees that with the
- * answer, since others run before it. */
+/* Makes the call without waiting first: then no other thread need run.  A poll in vain writes, too; the program sees
+ * that with the answer, since others run before it. */
 static long for_events(long nr, const uint64_t args[6])
 {
-	struct bounce bounce;
+	struct staging staging;
 	uint64_t now[6], own[6];
 	memcpy(now, args, sizeof(now));
 	unwaiting_poll(nr, now);
-	bounce_in(&bounce, nr, now, own);
+	staging_in(&staging, nr, now, own);
 	long r = raw_syscall(nr, (long)own[0], (long)own[1], (long)own[2], (long)own[3], (long)own[4], (long)own[5]);
 	if (r && r != -EINTR) {
-		bounce_out(&bounce);
+		staging_out(&staging);
 		return r;
 	}
 	/* -EINTR: a reminder, which is not the program's, or a signal that released() finds */
-	bounce_drop(&bounce);
+	staging_drop(&staging);
 	return released(nr, nr, args);
 }
 
@@ -184,7 +184,7 @@ static long carried_out(long nr, const uint64_t args[6])
 	}
 }
 
-/* Would it be answered without a wait? */
+/* Would the call be answered without a wait? */
 static bool answers_at_once(long nr, const uint64_t args[6])
 {
 	switch (waits(nr, args)) {
@@ -195,15 +195,15 @@ static bool answers_at_once(long nr, const uint64_t args[6])
 	}
 }
 
-/* Once the handler has run it can be made, and it would do harm to say that it was interrupted: much would be written,
- * or the program would wait for a connection that nobody makes (connect(2)). */
+/* The call can be made once the handler has run.  An EINTR would do harm: much would be written, or the program would
+ * wait for a connection that nobody makes (connect(2)). */
 static bool better_later(long nr, const uint64_t args[6])
 {
 	return nr == SYS_connect || (waits(nr, args) == WRITABLE && is_ready((int)args[0], POLLOUT));
 }
 
-/* A signal that the program hears at this call, but that came before it: only what waits is interrupted, a file's
- * attributes are not (signal(7)).  Its handler runs after the call. */
+/* A signal that the program hears at this call came before it.  Only a call that waits is interrupted, one for a file's
+ * attributes is not (signal(7)).  The handler runs after the call. */
 static long not_interrupted(long nr, const uint64_t args[6])
 {
 	struct unwaiting u;
@@ -225,7 +225,7 @@ long blocking_syscall(long nr, const uint64_t args[6])
 	return r == -EINTR && thread_self()->unmade ? not_interrupted(nr, args) : r;
 }
 
-/* What the kernel says to a wait that ends at once; -ETIMEDOUT: it would wait. */
+/* The kernel's answer to a wait that ends at once; -ETIMEDOUT: it would wait. */
 static long no_wait(const uint64_t *a, int op)
 {
 	const struct timespec none = {0}; /* absolute: long past */
@@ -258,10 +258,13 @@ long blocking_futex(struct event *ev)
 			if (r != -ETIMEDOUT)
 				return r;
 		}
-		/* nothing but waiting since it was woken there */
-		if (self->waits_at == a[0] && self->asked == self->waits_asked + 1)
+		/* the thread has only waited since it was woken there, for the same value: a barrier's word is another
+		 * each time */
+		if (self->waits_at == a[0] && self->waits_with == (uint32_t)a[2] &&
+		    self->asked == self->waits_asked + 1)
 			self->missed_at = a[0];
 		self->waits_at = a[0];
+		self->waits_with = (uint32_t)a[2];
 		self->waits_asked = self->asked;
 		given = baton_block_begin();
 		r = signals_syscall(SYS_futex, a);

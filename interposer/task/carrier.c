@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include "arch/thread_pointer.h"
+#include "arch/context.h"
 #include "crossing/boundary.h"
 #include "task/signals.h"
 #include "task/baton.h"
@@ -22,27 +24,29 @@ static void await_flag(uint32_t *flag)
 		raw_syscall(SYS_futex, (long)flag, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
 }
 
-/* Runs on a stack of its own until the upper thread starts; where it came from it returns to at its end. */
+/* Runs on a stack of its own until the upper thread starts, and returns there when the upper thread has ended. */
 static void *carry(void *arg)
 {
 	struct thread *self = arg;
-	__builtin_ia32_wrgsbase64((uint64_t)self);
-	self->gate.lower_fs = __builtin_ia32_rdfsbase64();
+	own_pointer_set((uint64_t)self);
+	self->gate.lower_tls = thread_pointer();
 	int rc = boundary_signal_stack(self);
 	if (!rc)
 		rc = boundary_dispatch_on();
+	if (!rc && self->unshares)
+		rc = (int)raw_syscall(SYS_unshare, (long)self->unshares, 0, 0, 0, 0, 0);
 	self->carrier = rc ? rc : (int32_t)raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	raise_flag(&self->born);
 	if (rc)
 		return NULL;
 	await_flag(&self->known);
-	self->gate.lower_fs = __builtin_ia32_rdfsbase64(); /* live_threads.c: another carried it until now */
+	self->gate.lower_tls = thread_pointer(); /* live_threads.c: another carrier had this thread until now */
 	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&self->kernel_mask, 0, 8, 0, 0);
-	if (recording() && baton_held()) /* kept for it while it got this carrier */
+	if (recording() && baton_held()) /* the baton was kept for the thread while it got this carrier */
 		thread_traps();
 	else
 		baton_take();
-	gate_carry(&self->leave_sp, RDB_GATE_CODE + GATE_CODE_START, self->start.gregs[REG_RSP]);
+	gate_carry(&self->leave_sp, RDB_GATE_CODE + GATE_CODE_START, context_sp(&self->start));
 	/* the upper thread has ended */
 	signals_thread_gone(self);
 	threads_lock();
@@ -62,7 +66,7 @@ int carrier_start(struct thread *t)
 	pthread_attr_setstacksize(&attr, CARRIER_STACK);
 	t->born = t->known = 0;
 	sigset_t mask;
-	lower_block_signals(&mask); /* until it has its stack for them */
+	lower_block_signals(&mask); /* until the carrier has its signal stack */
 	int rc = -pthread_create(&id, &attr, carry, t);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	pthread_attr_destroy(&attr);

@@ -1,9 +1,10 @@
 #include "task/computation.h"
+#include "arch/registers.h"
 #include "crossing/arrivals.h"
 #include "task/baton.h"
 #include "crossing/boundary.h"
 #include "text/hot_stubs.h"
-#include "text/tsc_sites.h"
+#include "text/counter_sites.h"
 #include "marks/mark.h"
 #include "marks/spin.h"
 #include "space/device_memory.h"
@@ -12,10 +13,10 @@
 #include "task/thread.h"
 
 enum {
-	RELEASE_INSTRUCTIONS = 500, /* the look for the place where a lock is free: 20 us */
+	RELEASE_INSTRUCTIONS = 500, /* the look for a place where a lock is free: 20 us */
 	TURN_INSTRUCTIONS = 500,    /* the look for a spin; */
-	LONG_INSTRUCTIONS = 2000,   /* one whose turn is long, as programs have that are not optimised, */
-	LONG_AFTER_NS = 500000,     /* in a computation that takes long, or in whoever was in such a spin before */
+	LONG_INSTRUCTIONS = 2000,   /* a spin with long turns, as in programs that are not optimised, */
+	LONG_AFTER_NS = 500000,     /* in a long computation, or after such a spin */
 };
 
 void computation_resumed(ucontext_t *uc)
@@ -27,8 +28,8 @@ void computation_resumed(ucontext_t *uc)
 
 static bool about_to_ask(ucontext_t *uc)
 {
-	tsc_stub_leave(uc);
-	return tsc_stubs_inside(UC_REG(uc, RIP)) || (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE ||
+	counter_stub_leave(uc);
+	return counter_stubs_inside(UC_PC(uc)) || (UC_PC(uc) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE ||
 	       hot_stubs_leading(uc);
 }
 
@@ -50,8 +51,8 @@ static void stop_here(ucontext_t *uc, const struct mark *mark)
 	self->state = THREAD_READY;
 	spin_begins(&self->spin);
 	event_answered(uc);
-	/* also if nobody else wants to run: whose turn it is would not be clear where the next record is
-	 * another thread's */
+	/* also if nobody else wants to run: if the next record were another thread's, it would not be clear whose turn
+	 * it is */
 	const bool others = threads_alive() > 1;
 	baton_yield();
 	if (others)
@@ -71,7 +72,8 @@ static void stop(ucontext_t *uc)
 		stop_here(uc, &mark);
 }
 
-/* Anywhere in the turn of a spin: it may hold a lock in a part of it, of which the look at others found nothing. */
+/* Anywhere in the turn of a spin: in a part of it the thread may hold a lock which the look at the others did not
+ * find. */
 static unsigned any_length(void)
 {
 	static uint32_t chance;
@@ -79,7 +81,7 @@ static unsigned any_length(void)
 	return SPIN_INSTRUCTIONS + (chance >> 16) % SPIN_INSTRUCTIONS;
 }
 
-/* In a delay that looks at nothing, and so is part of something larger, more has to be seen. */
+/* A delay that looks at nothing is part of something larger: more has to be seen. */
 static void stop_spin(ucontext_t *uc, const struct spin *spin)
 {
 	struct mark mark;
@@ -89,12 +91,13 @@ static void stop_spin(ucontext_t *uc, const struct spin *spin)
 		stop_here(uc, &mark);
 }
 
-/* Where what `waits` looks at is another.  `within`: the spin that uc is in, or an empty one.  False: not found. */
+/* Stops where what `waits` looks at has changed.  `within`: the spin that uc is in, or an empty one.  False: no such
+ * place found. */
 static bool hand_on(ucontext_t *uc, const struct spin *waits, const struct spin *within, bool fresh)
 {
 	struct mark mark;
 	if (mark_take_after(uc, &mark, RELEASE_INSTRUCTIONS, waits, within, fresh) != MARK_TAKEN || !spin_ends(waits) ||
-	    about_to_ask(uc) || mark.rip != UC_REG(uc, RIP))
+	    about_to_ask(uc) || mark.pc != UC_PC(uc))
 		return false;
 	stop_here(uc, &mark);
 	return true;
@@ -116,7 +119,7 @@ void computation_looked_at(ucontext_t *uc, bool fresh)
 	self->look_missed = false;
 	mark_contested = contested;
 	/* a thread that has ended goes on in the lower half */
-	if (!baton_wanted() || !RDB_IS_UPPER(UC_REG(uc, RIP)) || about_to_ask(uc))
+	if (!baton_wanted() || !RDB_IS_UPPER(UC_PC(uc)) || about_to_ask(uc))
 		return;
 	const bool long_turn = self->long_turns || self->look_ns > LONG_AFTER_NS;
 	const bool spins = !fresh && spin_here(uc, &self->spin, long_turn ? LONG_INSTRUCTIONS : TURN_INSTRUCTIONS);
@@ -125,7 +128,7 @@ void computation_looked_at(ucontext_t *uc, bool fresh)
 	if (spins)
 		spins_known();
 	self->spun &= !spins;
-	/* in a spin: a lock that it takes in each turn, and that it might have wherever it is stopped */
+	/* in a spin: a lock that the thread takes in each turn, and that it might have wherever it is stopped */
 	const struct spin *waits = baton_spin(spins ? &self->spin : NULL);
 	if (!(waits && hand_on(uc, waits, &self->spin, fresh)) && spins)
 		stop_spin(uc, &self->spin);

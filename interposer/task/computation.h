@@ -6,18 +6,18 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-/* Recording: the calling thread was interrupted at uc, in upper code.  `signal`: one is to be delivered. */
+/* Recording: the calling thread was interrupted at uc, in upper code.  `signal`: a signal is to be delivered. */
 void computation_stopped(ucontext_t *uc, bool signal);
-/* The same, before its slice is over: it gives way if it does nothing but wait, or where it has
- * released what another one waits for.  `fresh`: at the first instruction after an event. */
+/* The same, before its slice is over: it gives way if it does nothing but wait, or where it has released what another
+ * thread waits for.  `fresh`: at the first instruction after an event. */
 void computation_looked_at(ucontext_t *uc, bool fresh);
 /* Recording: a thread that was stopped, or is new, has the baton and goes on. */
 void computation_resumed(ucontext_t *uc);
 
-/* spins.c.  spin_here() has just found one: from now on whoever waits there gives way at once. */
+/* spins.c.  spin_here() has just found a spin: from now on a thread that waits there gives way at once. */
 void spins_known(void);
 /* From spin_gate.S, as hot_syscall(). */
-uint64_t spins_arrived(ucontext_t *uc, uint64_t fs_base);
+uint64_t spins_arrived(ucontext_t *uc, uint64_t tls);
 void spin_gate(void);
 
 #endif

@@ -9,21 +9,22 @@
 #include "base/monotonic.h"
 #include "task/signals.h"
 
-/* So long others stand still for one that does not come; after that they are left alone for so long. */
+/* GRACE: others stand still so long for a thread that does not come.  LATER: after that they are left alone for so
+ * long. */
 static const uint64_t GRACE_NS = 20 * 1000000ul, LATER_NS = 100 * 1000000ul;
 enum { SPINS = 20, NAP_NS = 100000 };
 
 static struct {
-	uint32_t released; /* futex: how often all were let go */
-	uint32_t acting;   /* one acts for all; nobody leaves */
+	uint32_t released; /* futex: counts how often all were let go */
+	uint32_t acting;   /* a thread acts for all; nobody leaves */
 	struct thread *late;
 	uint64_t late_until_ns, since_ns;
 } halt;
 
-static void nap(unsigned turn)
+void halt_nap(unsigned turn, unsigned spins, long ns)
 {
-	const struct timespec ts = {.tv_nsec = NAP_NS};
-	if (turn < SPINS)
+	const struct timespec ts = {.tv_nsec = ns};
+	if (turn < spins)
 		sched_yield();
 	else
 		raw_syscall(SYS_nanosleep, (long)&ts, 0, 0, 0, 0, 0);
@@ -34,7 +35,7 @@ static bool at_rest(const struct thread *t)
 	return __atomic_load_n(&t->halted, __ATOMIC_SEQ_CST);
 }
 
-/* One signal at a time: those of a thread that does not get to run would queue up. */
+/* One signal at a time: signals of a thread that does not get to run would queue up. */
 static void tell(struct thread *t)
 {
 	siginfo_t info = {
@@ -59,7 +60,8 @@ static void leave_alone(struct thread *t)
 	halt.late_until_ns = monotonic_ns() + LATER_NS;
 }
 
-/* The first that has not come to rest, and is told so again; NULL: all have.  Nobody can make another thread then. */
+/* Tells the threads that have not come to rest to do so.  Returns one of them; NULL: all have.  No thread can make
+ * another then. */
 static struct thread *ask_all(const struct thread *self)
 {
 	struct thread *late = NULL;
@@ -83,7 +85,7 @@ static bool all_come(const struct thread *self)
 			leave_alone(late);
 			return false;
 		}
-		nap(turn);
+		halt_nap(turn, SPINS, NAP_NS);
 	}
 	return true;
 }
@@ -105,7 +107,7 @@ static bool act_for_all(const ucontext_t *uc, bool (*act)(const ucontext_t *uc))
 	return done;
 }
 
-/* Until all are let go, or who acts for all does not come. */
+/* Waits until all are let go.  False: the thread that acts for all does not come. */
 static bool stand(struct thread *self, struct thread *first, uint32_t released)
 {
 	const struct timespec nap = {.tv_nsec = 1000000};
@@ -128,7 +130,7 @@ static bool stand(struct thread *self, struct thread *first, uint32_t released)
 	return true;
 }
 
-/* In a plug-in without the right to run: inside a call that waits for other processes. */
+/* Is a thread in a plug-in without the right to run: inside a call that waits for other processes? */
 static bool somebody_away(void)
 {
 	bool away = false;
@@ -139,14 +141,14 @@ static bool somebody_away(void)
 	return away;
 }
 
-/* Before a call of MPI it is worth waiting for: else there would always be one thread in some call. */
+/* Waits for threads in plug-ins, but only before a call of MPI: else there would always be one thread in some call. */
 static bool all_here(const struct thread *self, bool waits)
 {
 	const uint64_t until = monotonic_ns() + GRACE_NS;
 	for (unsigned turn = 0; somebody_away(); turn++) {
 		if (!self->frame || waits || monotonic_ns() > until)
 			return false;
-		nap(turn);
+		halt_nap(turn, SPINS, NAP_NS);
 	}
 	return true;
 }
@@ -167,7 +169,7 @@ bool halt_here(const ucontext_t *uc, bool (*complete)(void *), void *arg, bool (
 	struct gate_frame *frame = self->frame;
 	ucontext_t *before = self->uc;
 	const enum thread_state state = self->state;
-	if (uc) { /* as an image has it: stopped in a computation */
+	if (uc) { /* an image has the thread as stopped in a computation */
 		self->frame = NULL;
 		self->uc = (ucontext_t *)uc;
 		self->state = THREAD_READY;

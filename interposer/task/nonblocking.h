@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* By what the descriptor or the call's flags say; also where there is no such descriptor. */
+/* By the descriptor's flags or the call's; also true where there is no such descriptor. */
 bool never_blocks(long nr, const uint64_t args[6]);
 
 #endif

@@ -27,7 +27,7 @@ static bool vector_of(long nr, const uint64_t args[6], struct vector *v)
 	}
 }
 
-/* /dev/zero, /dev/urandom and their kin give all that is asked for, but for a signal (drivers/char/mem.c) */
+/* /dev/zero, /dev/urandom and others give all that is asked for, unless a signal comes (drivers/char/mem.c) */
 static bool memory_device(int fd)
 {
 	struct stat st;
@@ -65,7 +65,7 @@ uint64_t partial_asks(long nr, const uint64_t args[6])
 
 bool partial_by_signal(long nr, const uint64_t args[6])
 {
-	struct pollfd p = {.fd = (int)args[0]}; /* its other end is closed, or it has an error */
+	struct pollfd p = {.fd = (int)args[0]}; /* asks for no events: only for a closed other end, or an error */
 	struct stat st;
 	int at_mark = 0;
 	long r;
@@ -78,11 +78,11 @@ bool partial_by_signal(long nr, const uint64_t args[6])
 	while (r == -EINTR);
 	if (r)
 		return false;
-	/* what is urgent ends a read (tcp(7)) */
+	/* urgent data ends a read (tcp(7)) */
 	return nr != SYS_recvfrom || ioctl(p.fd, SIOCATMARK, &at_mark) || !at_mark;
 }
 
-/* Of a vector the rest of the part that it is in: what follows is one more call. */
+/* Of a vector: the rest of the part that the call was in.  What follows is one more call. */
 static void part_at(const struct vector *v, uint64_t done, uint64_t rest[6])
 {
 	uint64_t i = 0;
@@ -110,7 +110,7 @@ long partial_rest(long nr, const uint64_t args[6], uint64_t done, uint64_t rest[
 	case SYS_pread64: rest[3] += done; return nr;
 	case SYS_pwrite64:
 	case SYS_pwritev: rest[3] += done; return SYS_pwrite64;
-	case SYS_sendmsg: /* a stream's: nothing else takes a part of a message */
+	case SYS_sendmsg: /* only a stream takes a part of a message */
 		rest[3] = args[2];
 		rest[4] = rest[5] = 0;
 		return SYS_sendto;

@@ -1,17 +1,17 @@
-/* Calls that have moved a part of what they were asked to when a signal came of which the program knows nothing: the
- * rest is moved as well, since on a descriptor that blocks a program need not expect less. */
+/* Calls that have moved a part of what they were asked to when a signal came of which the program knows nothing.  The
+ * rest is moved as well: on a descriptor that blocks a program need not expect less. */
 #ifndef RDB_PARTIAL_H
 #define RDB_PARTIAL_H
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many bytes it is to move; 0: it may move fewer at any time. */
+/* How many bytes the call is to move; 0: it may move fewer at any time. */
 uint64_t partial_asks(long nr, const uint64_t args[6]);
-/* It has moved fewer, and no signal was handled in its thread.  One may have come all the same: the kernel wakes a thread for
- * a signal of the process, and another takes it (kernel/signal.c: complete_signal, recalc_sigpending).  True: nothing
- * else has ended it. */
+/* The call has moved fewer, and no signal was handled in its thread.  One may have come all the same: the kernel wakes
+ * a thread for a signal of the process, and another takes it (kernel/signal.c: complete_signal, recalc_sigpending).
+ * True: nothing else has ended the call. */
 bool partial_by_signal(long nr, const uint64_t args[6]);
-/* After `done` bytes, which are fewer: the call that goes on (its arguments in rest), its number. */
+/* The call that goes on after `done` bytes: its arguments in `rest`, its number as the result. */
 long partial_rest(long nr, const uint64_t args[6], uint64_t done, uint64_t rest[6]);
 
 #endif

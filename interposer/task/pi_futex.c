@@ -18,7 +18,7 @@ static uint32_t look(uint32_t *word)
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
 
-/* `waited`: there may be others who wait, and were not woken. */
+/* `waited`: other threads may wait, and were not woken. */
 static bool acquire(uint32_t *word, bool waited)
 {
 	uint32_t v = look(word), keep = v & ~(uint32_t)FUTEX_TID_MASK;
@@ -30,7 +30,7 @@ static bool acquire(uint32_t *word, bool waited)
 static long wait_for(uint32_t *word, uint32_t v, const uint64_t *a)
 {
 	const int op = (int)a[1] & FUTEX_CMD_MASK, flags = (int)a[1] & FUTEX_PRIVATE_FLAG;
-	/* the time-out is absolute: of FUTEX_LOCK_PI by the real-time clock */
+	/* the time-out is absolute; FUTEX_LOCK_PI has it by the real-time clock */
 	const bool real = op == FUTEX_LOCK_PI || ((int)a[1] & FUTEX_CLOCK_REALTIME);
 	const uint64_t wait[6] = {(uint64_t)word,
 				  (uint64_t)(FUTEX_WAIT_BITSET | flags | (real ? FUTEX_CLOCK_REALTIME : 0)),
@@ -75,7 +75,7 @@ static long unlock(uint32_t *word, const uint64_t *a)
 		return -EPERM;
 	while (!set(word, v, 0))
 		v = look(word);
-	/* it waits again, and says so in the word, if another is faster */
+	/* the woken thread waits again, and says so in the word, if another is faster */
 	const long op = FUTEX_WAKE | ((long)a[1] & FUTEX_PRIVATE_FLAG);
 	long r = v & FUTEX_WAITERS ? raw_syscall(SYS_futex, (long)word, op, 1, 0, 0, 0) : 0;
 	return r < 0 ? r : 0;

@@ -1,13 +1,13 @@
-/* Futexes with priority inheritance (futex(2)).  While recording one thread runs at a time, so there is nobody to lend a
- * priority to; and the kernel would mark such a word as waited for before the log has an answer.  So they are carried out
- * here, with plain futexes below, and each change of the word is an event.  After a restart, too, when threads have other
- * numbers for the kernel than the program has written to the word. */
+/* Futexes with priority inheritance (futex(2)).  While recording one thread runs at a time, so there is nobody to lend
+ * a priority to; and the kernel would mark such a word as waited for before the log has an answer.  So they are carried
+ * out here, with plain futexes below, and each change of the word is an event.  The same after a restart, when the
+ * kernel's thread ids are not those that the program has written to the word. */
 #ifndef RDB_PI_FUTEX_H
 #define RDB_PI_FUTEX_H
 #include "crossing/event.h"
 
 bool pi_futex(const struct event *ev);
-/* What it comes to; the word is in ev. */
+/* Carries the call out.  Returns its result; the word is in ev. */
 long pi_futex_call(struct event *ev);
 
 #endif

@@ -1,14 +1,18 @@
 #include "task/signal_queue.h"
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
+#include "base/pids.h"
 #include "base/user.h"
+#include "task/queued_to.h"
 #include "task/signal_frame.h"
 #include "task/signals.h"
 
 enum { FIRST_REAL_TIME = 32, QUEUE = 256, TIMERS = 256, FREE = 0, TAKEN = 1, FULL = 2 };
 
-/* More of a real-time signal that is pending already. */
+/* Further instances of a real-time signal that is pending already. */
 struct queued {
 	uint32_t state;
 	int sig;
@@ -17,20 +21,49 @@ struct queued {
 	siginfo_t info;
 };
 
+struct block {
+	struct queued more[QUEUE];
+	struct block *next; /* the next block, made once this one was full */
+};
+
 /* What arrived for the process while all threads blocked it. */
 static struct {
 	volatile uint64_t pending;
+	uint64_t claimed; /* as in struct thread */
 	siginfo_t info[65];
-	struct queued more[QUEUE];
+	struct block first;
 	uint64_t order;
 } held;
 
+#define EACH_QUEUED(q) \
+	for (struct block *in = &held.first; in; in = __atomic_load_n(&in->next, __ATOMIC_ACQUIRE)) \
+		for (struct queued *q = in->more; q < in->more + QUEUE; q++)
+
+/* The place of a signal's first instance.  Handlers of several threads may want it at once: only whoever has claimed it
+ * writes it, and only whoever has cleared its pending bit reads it, claims the next one for it, or releases it. */
+static siginfo_t *place(int sig, struct thread *t)
+{
+	return t ? &t->info[sig] : &held.info[sig];
+}
+
+static bool claim(int sig, struct thread *t)
+{
+	return !(__atomic_fetch_or(t ? &t->claimed : &held.claimed, BIT(sig), __ATOMIC_SEQ_CST) & BIT(sig));
+}
+
+static void release(int sig, struct thread *t)
+{
+	__atomic_and_fetch(t ? &t->claimed : &held.claimed, ~BIT(sig), __ATOMIC_SEQ_CST);
+}
+
+static bool unset(int sig, struct thread *t)
+{
+	return __atomic_fetch_and(t ? &t->pending : &held.pending, ~BIT(sig), __ATOMIC_SEQ_CST) & BIT(sig);
+}
+
 static void put(int sig, const siginfo_t *info, struct thread *t)
 {
-	if (t)
-		t->info[sig] = *info;
-	else
-		held.info[sig] = *info;
+	*place(sig, t) = *info;
 	__atomic_or_fetch(t ? &t->pending : &held.pending, BIT(sig), __ATOMIC_SEQ_CST);
 }
 
@@ -39,21 +72,31 @@ static bool same_timer(const siginfo_t *a, const siginfo_t *b)
 	return a->si_code == SI_TIMER && b->si_code == SI_TIMER && a->si_timerid == b->si_timerid;
 }
 
-static bool overruns(int sig, const siginfo_t *info, struct thread *t)
+static bool counted_with(int sig, const siginfo_t *info, struct thread *t)
 {
-	siginfo_t *waits = (t ? t->pending : held.pending) & BIT(sig) ? (t ? &t->info[sig] : &held.info[sig]) : NULL;
-	for (struct queued *q = held.more; q < held.more + QUEUE && !(waits && same_timer(waits, info)); q++)
-		if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) == FULL && q->sig == sig && q->to == t)
-			waits = &q->info;
-	if (!waits || !same_timer(waits, info))
+	siginfo_t *first = place(sig, t), *waits = NULL;
+	if ((t ? t->pending : held.pending) & BIT(sig) && same_timer(first, info))
+		waits = first;
+	EACH_QUEUED(q)
+	if (!waits && __atomic_load_n(&q->state, __ATOMIC_ACQUIRE) == FULL && q->sig == sig && q->to == t &&
+	    same_timer(&q->info, info))
+		waits = &q->info;
+	if (!waits)
 		return false;
 	__atomic_add_fetch(&waits->si_overrun, 1 + info->si_overrun, __ATOMIC_RELAXED);
 	return true;
 }
 
+/* The timer's waiting signal may be the process's, since all threads blocked it, while this one is for a thread that
+ * does not any more. */
+static bool overruns(int sig, const siginfo_t *info, struct thread *t)
+{
+	return counted_with(sig, info, t) || (t && counted_with(sig, info, NULL));
+}
+
 static struct {
 	struct {
-		int id, overrun; /* of the signal that was taken last */
+		int id, overrun; /* overrun: of the signal that was taken last */
 	} list[TIMERS];
 	unsigned n; /* TIMERS: there may be others */
 } timers;
@@ -91,15 +134,9 @@ void signal_timer_call(struct event *ev)
 		ev->result = 0;
 }
 
-void signal_keep(int sig, const siginfo_t *info, struct thread *t)
+static bool queued_in(struct block *in, int sig, const siginfo_t *info, struct thread *t)
 {
-	if (info->si_code == SI_TIMER && overruns(sig, info, t))
-		return;
-	if (sig < FIRST_REAL_TIME || !((t ? t->pending : held.pending) & BIT(sig))) {
-		put(sig, info, t);
-		return;
-	}
-	for (struct queued *q = held.more; q < held.more + QUEUE; q++) {
+	for (struct queued *q = in->more; q < in->more + QUEUE; q++) {
 		uint32_t expected = FREE;
 		if (!__atomic_compare_exchange_n(&q->state, &expected, TAKEN, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
@@ -108,24 +145,98 @@ void signal_keep(int sig, const siginfo_t *info, struct thread *t)
 		q->to = t;
 		q->info = *info;
 		q->order = __atomic_add_fetch(&held.order, 1, __ATOMIC_RELAXED);
-		__atomic_store_n(&q->state, FULL, __ATOMIC_RELEASE);
-		return;
+		__atomic_store_n(&q->state, FULL, __ATOMIC_SEQ_CST);
+		return true;
 	}
-	rdb_warn("more than %d signals wait: signal %d is lost", QUEUE, sig);
+	return false;
 }
 
-/* The next one of a real-time signal that was just taken. */
+/* The block after it, made if there is none; NULL: there is no memory. */
+static struct block *after(struct block *in)
+{
+	struct block *next = __atomic_load_n(&in->next, __ATOMIC_ACQUIRE), *none = NULL;
+	if (next)
+		return next;
+	const long made = raw_syscall(SYS_mmap, 0, sizeof(*in), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+				      0);
+	if (made < 0)
+		return NULL;
+	if (__atomic_compare_exchange_n(&in->next, &none, (struct block *)made, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return (struct block *)made;
+	raw_syscall(SYS_munmap, made, sizeof(*in), 0, 0, 0, 0);
+	return none; /* another thread's */
+}
+
+static void queue(int sig, const siginfo_t *info, struct thread *t)
+{
+	struct block *in = &held.first;
+	while (in && !queued_in(in, sig, info, t))
+		in = after(in);
+	if (!in)
+		rdb_warn("no memory for pending signals: signal %d is lost", sig);
+}
+
+static struct queued *oldest(int sig, const struct thread *t)
+{
+	struct queued *found = NULL;
+	EACH_QUEUED(q)
+	if (__atomic_load_n(&q->state, __ATOMIC_SEQ_CST) == FULL && q->sig == sig && q->to == t &&
+	    (!found || q->order < found->order))
+		found = q;
+	return found;
+}
+
+/* Puts the next instance of a real-time signal in its claimed place.  Without one releases the place; one that is queued
+ * just then is either seen here, or its handler sees that the place is free. */
 static void refill(int sig, struct thread *t)
 {
-	struct queued *oldest = NULL;
-	for (struct queued *q = held.more; q < held.more + QUEUE; q++)
-		if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) == FULL && q->sig == sig && q->to == t &&
-		    (!oldest || q->order < oldest->order))
-			oldest = q;
-	if (!oldest)
+	do {
+		struct queued *next = sig >= FIRST_REAL_TIME ? oldest(sig, t) : NULL;
+		if (next) {
+			const siginfo_t info = next->info;
+			__atomic_store_n(&next->state, FREE, __ATOMIC_RELEASE);
+			put(sig, &info, t);
+			return;
+		}
+		release(sig, t);
+	} while (sig >= FIRST_REAL_TIME && oldest(sig, t) && claim(sig, t));
+}
+
+/* Takes the first instance out.  False: another thread has just done so. */
+static bool take_out(int sig, struct thread *t, siginfo_t *info)
+{
+	if (!unset(sig, t))
+		return false;
+	*info = *place(sig, t);
+	refill(sig, t);
+	return true;
+}
+
+void signal_keep(int sig, const siginfo_t *info, struct thread *t)
+{
+	if (info->si_code == SI_TIMER && overruns(sig, info, t))
 		return;
-	put(sig, &oldest->info, t);
-	__atomic_store_n(&oldest->state, FREE, __ATOMIC_RELEASE);
+	if (claim(sig, t)) {
+		put(sig, info, t);
+	} else if (sig >= FIRST_REAL_TIME) { /* of other signals the first is kept: kernel/signal.c, legacy_queue */
+		queue(sig, info, t);
+		if (claim(sig, t))
+			refill(sig, t);
+	}
+}
+
+bool signal_left(struct thread *t, int sig, siginfo_t *info)
+{
+	while (take_out(sig, t, info))
+		if (!signals_for_one(info))
+			return true;
+	return false;
+}
+
+uint64_t signal_shared(void)
+{
+	return held.pending;
 }
 
 uint64_t signal_arrived(const struct thread *t)
@@ -138,27 +249,38 @@ uint64_t signal_due(const struct thread *t)
 	return signal_arrived(t) & ~t->upper.sigmask;
 }
 
+/* Adds what has come since to the signal that is about to be taken: the kernel would have merged the two. */
+static void fetch_held_back(int sig)
+{
+	const struct timespec now = {0};
+	const uint64_t one = BIT(sig);
+	siginfo_t more;
+	while (raw_syscall(SYS_rt_sigtimedwait, (long)&one, (long)&more, (long)&now, 8, 0, 0) == sig) {
+		const bool mine = signals_for_one(&more);
+		pids_signal(&more);
+		signal_keep(sig, &more, mine ? thread_self() : NULL);
+		if (sig < FIRST_REAL_TIME || more.si_code == SI_TIMER)
+			break;
+	}
+}
+
 bool signal_take(uint64_t set, siginfo_t *info, int *sig)
 {
 	struct thread *self = thread_self();
-	uint64_t due = signal_arrived(self) & set;
-	if (!due)
-		return false;
-	*sig = __builtin_ctzl(due) + 1;
-	struct thread *of = self->pending & BIT(*sig) ? self : NULL;
-	const bool queues = *sig >= FIRST_REAL_TIME;
-	const uint64_t one = BIT(*sig);
-	uint64_t mask = 0;
-	if (queues) /* between taking one and filling its place from the queue none may come */
-		raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&one, (long)&mask, 8, 0, 0);
-	*info = of ? self->info[*sig] : held.info[*sig];
+	struct thread *of;
+	do {
+		const uint64_t due = signal_arrived(self) & set;
+		if (!due)
+			return false;
+		*sig = __builtin_ctzl(due) + 1;
+		of = self->pending & BIT(*sig) ? self : NULL;
+		if (self->held_back & BIT(*sig))
+			fetch_held_back(*sig);
+	} while (!take_out(*sig, of, info));
 	if (info->si_code == SI_TIMER)
 		timer_taken(info);
-	__atomic_and_fetch(of ? &self->pending : &held.pending, ~BIT(*sig), __ATOMIC_SEQ_CST);
-	if (queues) {
-		refill(*sig, of);
-		raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
-	}
+	queued_to_unmark(info);
+	signals_sync_kernel(self);
 	return true;
 }
 
@@ -167,88 +289,127 @@ void signal_claim(struct thread *self)
 	uint64_t mine = held.pending & ~self->upper.sigmask;
 	while (mine) {
 		int sig = __builtin_ctzl(mine) + 1;
+		siginfo_t info;
 		mine &= mine - 1;
-		if (__atomic_fetch_and(&held.pending, ~BIT(sig), __ATOMIC_SEQ_CST) & BIT(sig)) {
-			siginfo_t info = held.info[sig];
-			if (sig >= FIRST_REAL_TIME)
-				refill(sig, NULL);
+		if (take_out(sig, NULL, &info))
 			signal_keep(sig, &info, self);
-		}
 	}
 }
 
 void signal_discard(int sig)
 {
-	__atomic_and_fetch(&held.pending, ~BIT(sig), __ATOMIC_SEQ_CST);
-	for (struct thread *t = threads_first(); t; t = t->next)
-		__atomic_and_fetch(&t->pending, ~BIT(sig), __ATOMIC_SEQ_CST);
-	for (struct queued *q = held.more; q < held.more + QUEUE; q++)
-		if (q->sig == sig)
-			__atomic_store_n(&q->state, FREE, __ATOMIC_RELEASE);
+	siginfo_t dropped;
+	EACH_QUEUED(q)
+	if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) == FULL && q->sig == sig)
+		__atomic_store_n(&q->state, FREE, __ATOMIC_RELEASE);
+	take_out(sig, NULL, &dropped);
+	threads_walk_begin();
+	for (struct thread *t = threads_first(); t; t = t->next) {
+		take_out(sig, t, &dropped);
+		if (t->held_back & BIT(sig) && t != thread_self())
+			signals_remind(t); /* that thread opens its mask again */
+	}
+	threads_walk_end();
+	signals_sync_kernel(thread_self());
 }
 
-static unsigned add_queued(siginfo_t *list, const struct thread *to, int sig)
+static void forget_sent(int id, struct thread *t)
 {
-	unsigned n = 0;
+	for (int sig = 1; sig <= 64; sig++) {
+		const siginfo_t *info = place(sig, t);
+		siginfo_t dropped;
+		if ((t ? t->pending : held.pending) & BIT(sig) && info->si_code == SI_TIMER && info->si_timerid == id)
+			take_out(sig, t, &dropped);
+	}
+}
+
+void signal_forget_timer(int id)
+{
+	EACH_QUEUED(q)
+	if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) == FULL && q->info.si_code == SI_TIMER &&
+	    q->info.si_timerid == id)
+		__atomic_store_n(&q->state, FREE, __ATOMIC_RELEASE);
+	forget_sent(id, NULL);
+	threads_walk_begin();
+	for (struct thread *t = threads_first(); t; t = t->next)
+		forget_sent(id, t);
+	threads_walk_end();
+	for (unsigned i = 0; i < timers.n; i++)
+		if (timers.list[i].id == id)
+			timers.list[i].overrun = 0;
+}
+
+static int add_kept(struct table *list, const struct thread *to, const siginfo_t *info)
+{
+	const struct kept_signal one = {.thread = to ? to->upper.number : SIGNAL_FOR_ANY, .info = *info};
+	return table_add(list, &one, sizeof(one));
+}
+
+static int add_queued(struct table *list, const struct thread *to, int sig)
+{
 	for (uint64_t after = 0;;) {
 		const struct queued *next = NULL;
-		for (const struct queued *q = held.more; q < held.more + QUEUE; q++)
-			if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) == FULL && q->sig == sig && q->to == to &&
-			    q->order > after && (!next || q->order < next->order))
-				next = q;
+		EACH_QUEUED(q)
+		if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) == FULL && q->sig == sig && q->to == to &&
+		    q->order > after && (!next || q->order < next->order))
+			next = q;
 		if (!next)
-			return n;
+			return 0;
 		after = next->order;
-		list[n++] = next->info;
+		const int rc = add_kept(list, to, &next->info);
+		if (rc)
+			return rc;
 	}
 }
 
-unsigned signals_kept(const struct thread *t, siginfo_t list[SIGNALS_KEPT])
+/* T NULL: signals for any thread. */
+static int add_all(struct table *list, const struct thread *t)
 {
-	unsigned n = 0;
-	for (int sig = 1; sig <= 64; sig++) {
-		if (t->pending & BIT(sig)) {
-			list[n++] = t->info[sig];
-			n += add_queued(list + n, t, sig);
-		}
-		if (held.pending & BIT(sig)) {
-			list[n++] = held.info[sig];
-			n += add_queued(list + n, NULL, sig);
-		}
+	const uint64_t pending = t ? t->pending : held.pending;
+	int rc = 0;
+	for (int sig = 1; sig <= 64 && !rc; sig++) {
+		if (!(pending & BIT(sig)))
+			continue;
+		rc = add_kept(list, t, t ? &t->info[sig] : &held.info[sig]);
+		if (!rc)
+			rc = add_queued(list, t, sig);
 	}
-	return n;
+	return rc;
+}
+
+int signals_kept(struct table *list)
+{
+	int rc = add_all(list, NULL);
+	for (const struct thread *t = threads_first(); t && !rc; t = t->next)
+		rc = add_all(list, t);
+	return rc;
 }
 
 void signal_to_kernel(uint64_t set)
 {
 	siginfo_t info;
 	for (int sig = 1; sig <= 64; sig++)
-		while (held.pending & set & BIT(sig)) {
-			info = held.info[sig];
-			__atomic_and_fetch(&held.pending, ~BIT(sig), __ATOMIC_SEQ_CST);
-			if (sig >= FIRST_REAL_TIME)
-				refill(sig, NULL);
+		while (set & BIT(sig) && take_out(sig, NULL, &info))
 			raw_syscall(SYS_rt_sigqueueinfo, lower.pid, sig, (long)&info, 0, 0, 0);
-		}
 }
 
 void signals_forget(void)
 {
-	held.pending = 0;
-	memset(held.more, 0, sizeof(held.more));
+	struct thread *self = thread_self();
+	held.pending = held.claimed = 0;
+	EACH_QUEUED(q)
+	q->state = FREE;
+	self->kernel_mask &= ~self->held_back;
+	self->held_back = 0;
 }
 
 void signals_give_back(void)
 {
 	struct thread *self = thread_self();
+	siginfo_t info;
 	for (int sig = 1; sig <= 64; sig++)
-		while (self->pending & BIT(sig)) {
-			siginfo_t info = self->info[sig];
-			__atomic_and_fetch(&self->pending, ~BIT(sig), __ATOMIC_SEQ_CST);
-			if (sig >= FIRST_REAL_TIME)
-				refill(sig, self);
+		while (take_out(sig, self, &info))
 			raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), sig,
 				    (long)&info, 0, 0);
-		}
 	signal_to_kernel(~0ul);
 }

@@ -1,4 +1,4 @@
-/* System calls that wait, until a signal comes. */
+/* System calls that wait until a signal comes. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +12,7 @@
 #include "task/baton.h"
 #include "task/newer_calls.h"
 #include "task/partial.h"
+#include "task/queued_to.h"
 #include "task/socket_timeout.h"
 #include "task/signal_frame.h"
 #include "task/signal_queue.h"
@@ -57,7 +58,7 @@ static bool restartable(long nr, const uint64_t args[6])
 	}
 }
 
-/* It may be the last that the program does: then no event follows that could take what arrives in it. */
+/* The call may be the program's last: then no event follows that could take what arrives during it. */
 static bool may_kill(long nr)
 {
 	return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill || nr == SYS_rt_sigqueueinfo ||
@@ -71,20 +72,21 @@ static void stand_still(void)
 		sched_yield();
 }
 
-/* A call as it is made again and again until it is answered. */
+/* A call that is made again and again until it is answered. */
 struct making {
 	long nr;
 	const uint64_t *args;
 	uint64_t begun_ns;    /* 0: it has no time-out */
-	bool over;            /* its socket's time-out: it is made for the last time */
-	struct timespec left; /* of a time-out that is its own */
-	struct pollfd ready;  /* before it is made again */
-	long now;             /* what the kernel sees: the call, or a poll for its socket */
+	bool over;            /* its socket's time-out is over: the call is made for the last time */
+	struct timespec left; /* what is left of the call's own time-out */
+	struct pollfd ready;  /* polled before the call is made again */
+	long now;             /* number of what the kernel sees: the call, or a poll for its socket */
 	uint64_t own[6];
 };
 
-/* When the call began; 0: it has no time-out that would know.  Checkpoints without a log may interrupt it.  A time-out that
- * the program is told of stands in its memory as it was given, also where a restart makes the call again. */
+/* When the call began; 0: it has no time-out that depends on that.  Checkpoints without a log may interrupt it.  A
+ * time-out whose rest the program is told stands in its memory as it was given, also where a restart makes the call
+ * again. */
 static uint64_t begins(struct thread *self, long nr, const uint64_t args[6])
 {
 	const struct event *ev = event_current();
@@ -98,7 +100,7 @@ static uint64_t begins(struct thread *self, long nr, const uint64_t args[6])
 	return socket || waited_told(nr) ? now - waited : now;
 }
 
-/* Asked only where that matters, since the kernel has to be asked. */
+/* Asked only where it matters: the kernel has to be asked. */
 void signals_hold(struct thread *self)
 {
 	const struct event *ev = event_current();
@@ -106,8 +108,8 @@ void signals_hold(struct thread *self)
 		self->asked_ns = self->socket_begun_ns;
 }
 
-/* Its socket's time-out would begin anew: before the call is made again a poll waits for what is left of that.  True: it
- * was over before the call was made the last time. */
+/* The kernel would begin the socket's time-out anew.  So before the call is made again a poll waits for what is left of
+ * it.  True: it was over before the call was made the last time. */
 static bool poll_first(struct making *m)
 {
 	const uint64_t limit = m->begun_ns ? socket_timeout_ns(m->nr, m->args) : 0;
@@ -126,8 +128,8 @@ static bool poll_first(struct making *m)
 	return false;
 }
 
-/* The call as the kernel is to see it from now on.  What is left of its time it would write at each interruption; the
- * program is told at one that is its own, or at the end. */
+/* The call as the kernel is to see it from now on.  The kernel would write the rest of the time at each interruption;
+ * the program is told at an interruption of its own, or at the end. */
 static void from_now(struct making *m, bool again)
 {
 	const unsigned rest = waited_rest(m->nr, m->args);
@@ -181,7 +183,7 @@ static long made(long shown, long nr, const uint64_t args[6], uint64_t *begun_ns
 		self->interrupted = false;
 		r = interruptible_syscall(m.now, m.own, &self->pending, closing ? ~0ul : self->upper.sigmask);
 		arrivals_still_end();
-		if (m.now != nr && r >= 0) { /* its socket is ready, or it is too late */
+		if (m.now != nr && r >= 0) { /* the socket is ready, or the time is over */
 			late = r == 0;
 			from_now(&m, false);
 			continue;
@@ -199,8 +201,8 @@ static long made(long shown, long nr, const uint64_t args[6], uint64_t *begun_ns
 		if (due)
 			break;
 		late = poll_first(&m);
-		/* None that the program would have seen: it blocks, and others wait for us.  A reminder may also come
-		 * late, when the baton is another's already. */
+		/* No signal that the program would have seen: it waits, and others wait for the baton.  A reminder may
+		 * also come late, when another thread already has the baton. */
 		if (self->yield && baton_held())
 			given = baton_block_begin();
 		self->yield = false;
@@ -215,7 +217,7 @@ static long made(long shown, long nr, const uint64_t args[6], uint64_t *begun_ns
 	return restart ? SIGNALS_RESTART : interrupted(nr, args, &m.left);
 }
 
-/* What it has moved when a signal comes that is not the program's is kept by who it is, for a checkpoint there. */
+/* The bytes that the call has moved so far are kept in the thread, for a checkpoint at that point. */
 long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 {
 	struct thread *self = thread_self();
@@ -229,7 +231,7 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 		r = made(done ? now : shown, now, done ? rest : args, &begun_ns);
 		if (r <= 0)
 			break;
-		const bool part = done && (uint64_t)r == rest[2]; /* of a vector, of which there may be more */
+		const bool part = done && (uint64_t)r == rest[2]; /* a part of a vector, of which more may follow */
 		done += (uint64_t)r;
 		if (shown != nr || signal_due(self) || done >= partial_asks(nr, args) ||
 		    !(self->interrupted || part || partial_by_signal(nr, args)))
@@ -252,24 +254,26 @@ long signals_syscall(long nr, const uint64_t args[6])
 long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t size)
 {
 	struct thread *self = thread_self();
-	struct timespec left = {0}, limit;
+	struct timespec left = {0}, longest;
 	uint64_t wanted;
 	siginfo_t got;
 	int sig;
 	if (size != 8)
 		return -EINVAL;
-	if (user_read(&wanted, set, sizeof(wanted)) || (timeout && user_read(&limit, timeout, sizeof(limit))))
+	if (user_read(&wanted, set, sizeof(wanted)) || (timeout && user_read(&longest, timeout, sizeof(longest))))
 		return -EFAULT;
-	if (timeout && (limit.tv_sec < 0 || limit.tv_nsec < 0 || limit.tv_nsec >= 1000000000))
+	if (timeout && (longest.tv_sec < 0 || longest.tv_nsec < 0 || longest.tv_nsec >= 1000000000))
 		return -EINVAL;
 	wanted &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
 	const uint64_t shown[6] = {0, 0, timeout};
 	begins(self, SYS_rt_sigtimedwait, shown);
-	const int64_t until = timeout ? (int64_t)monotonic_ns() + limit.tv_sec * 1000000000l + limit.tv_nsec : 0;
+	signals_hear(wanted);
+	signals_sync_kernel(self);
+	const int64_t until = timeout ? (int64_t)monotonic_ns() + longest.tv_sec * 1000000000l + longest.tv_nsec : 0;
 	bool given = false;
 	long r = 0;
 	while (!r) {
-		uint64_t in_kernel = wanted & signals_read_by_descriptor();
+		uint64_t in_kernel = wanted & signals_wait_in_kernel();
 		if (in_kernel)
 			r = raw_syscall(SYS_rt_sigtimedwait, (long)&in_kernel, (long)&got, (long)&left, 8, 0, 0);
 		if (in_kernel && r > 0)
@@ -290,19 +294,26 @@ long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t siz
 		}
 		if (!given)
 			given = baton_block_begin();
-		const uint64_t wait[6] = {0, 0, timeout ? (uint64_t)&rest : 0};
+		const uint64_t limit = timeout ? (uint64_t)&rest : 0, here[6] = {0, 0, limit},
+			       there[6] = {(uint64_t)&in_kernel, (uint64_t)&got, limit, 8};
 		self->awaited = wanted;
 		signal_claim(self);
 		arrivals_still_begin();
-		long slept = interruptible_syscall(SYS_ppoll, wait, &self->pending, self->upper.sigmask & ~wanted);
+		long slept = interruptible_syscall(in_kernel ? SYS_rt_sigtimedwait : SYS_ppoll,
+						   in_kernel ? there : here, &self->pending,
+						   self->upper.sigmask & ~wanted);
 		arrivals_still_end();
 		if (slept == SIGNALS_HALT)
 			stand_still();
 		self->awaited = 0;
-		if (signal_due(self) & ~wanted)
+		if (in_kernel && slept > 0)
+			r = slept;
+		else if (signal_due(self) & ~wanted)
 			r = -EINTR;
 	}
 	baton_block_end(given);
+	if (r > 0)
+		queued_to_unmark(&got);
 	return r > 0 && info && user_write(info, &got, sizeof(got)) ? -EFAULT : r;
 }
 

@@ -4,16 +4,19 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "arch/thread_pointer.h"
+#include "arch/registers.h"
 #include "task/baton.h"
 #include "crossing/boundary.h"
 #include "crossing/source.h"
 #include "task/computation.h"
 #include "text/hot_stubs.h"
-#include "text/tsc_sites.h"
+#include "text/counter_sites.h"
 #include "space/ends.h"
 #include "base/pids.h"
 #include "task/signal_frame.h"
 #include "task/signal_queue.h"
+#include "task/queued_to.h"
 #include "task/signals.h"
 #include "task/halt.h"
 #include "text/spin_sites.h"
@@ -21,12 +24,15 @@
 
 #define STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU))
 
-/* So long may a signal wait for an event; then it is delivered in the middle of the computation. */
+/* A signal waits for an event no longer than this; then it is delivered in the middle of the computation. */
 enum { PATIENCE_MS = 5 };
 
 extern const char interruptible_begin[], interruptible_call[], interruptible_abort[]; /* gate.S */
 
-static uint64_t of_timers; /* timers send them to one thread; those that libc keeps come without a handler */
+/* Signals that some thread has blocked or waited for.  They wait here once sent, even if the program ignores them, as
+ * the kernel would hold them until they are ignored. */
+static uint64_t heard;
+static uint64_t of_timers; /* signals that timers send to one thread; those that libc reserves come without a handler */
 
 /* ---- dying ---- */
 
@@ -38,7 +44,7 @@ static void die(int sig)
 	sigaddset(&one, sig);
 	sigaction(sig, &sa, NULL);
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
-	raw_syscall(234 /* tgkill */, lower.pid, raw_syscall(186 /* gettid */, 0, 0, 0, 0, 0, 0), sig, 0, 0, 0);
+	raw_syscall(SYS_tgkill, lower.pid, raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), sig, 0, 0, 0);
 }
 
 bool signals_has_handler(int sig)
@@ -47,21 +53,27 @@ bool signals_has_handler(int sig)
 	return h != (uint64_t)SIG_DFL && h != (uint64_t)SIG_IGN;
 }
 
-/* The program's handler runs next.  Where its frame cannot be written the kernel raises SIGSEGV instead, which kills if it is
- * that already (kernel/signal.c, force_sigsegv). */
+bool signals_ignores(int sig)
+{
+	const uint64_t h = lower.upper.sigactions[sig].handler;
+	return h == (uint64_t)SIG_IGN || (h == (uint64_t)SIG_DFL && (IGNORED_BY_DEFAULT & BIT(sig)));
+}
+
+/* Makes the program's handler run next.  Where its frame cannot be written the kernel raises SIGSEGV instead, which
+ * kills if the signal is SIGSEGV already (kernel/signal.c, force_sigsegv). */
 static bool handled(int sig, const siginfo_t *info, ucontext_t *uc)
 {
 	const siginfo_t instead = {.si_signo = SIGSEGV, .si_code = SI_KERNEL};
 	if (lower.mode->asked)
-		lower.mode->asked(); /* opens the pages that it has closed */
+		lower.mode->asked(); /* the agent opens the pages that it has closed */
 	if (signal_frame_push(sig, info, uc))
 		return true;
-	UC_REG(uc, TRAPNO) = UC_REG(uc, ERR) = 0; /* no instruction's */
+	uc_no_fault(uc);
 	return sig != SIGSEGV && signals_has_handler(SIGSEGV) && !(thread_self()->upper.sigmask & BIT(SIGSEGV)) &&
 	       signal_frame_push(SIGSEGV, &instead, uc);
 }
 
-/* By a SIGSEGV where the program stands: not by one that its instruction raises again. */
+/* The program dies by a SIGSEGV that its instruction does not raise again. */
 static void no_frame(siginfo_t *info, ucontext_t *uc)
 {
 	if (lower.mode->killed) {
@@ -73,9 +85,18 @@ static void no_frame(siginfo_t *info, ucontext_t *uc)
 	die(SIGSEGV);
 }
 
+void signals_bad_frame(ucontext_t *uc)
+{
+	siginfo_t info = {.si_signo = SIGSEGV, .si_code = SI_KERNEL};
+	uc_no_fault(uc);
+	if (!signals_has_handler(SIGSEGV) || thread_self()->upper.sigmask & BIT(SIGSEGV) ||
+	    !signal_frame_push(SIGSEGV, &info, uc))
+		no_frame(&info, uc);
+}
+
 void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 {
-	uint64_t pc = UC_REG(uc, RIP);
+	uint64_t pc = UC_PC(uc);
 	if (source->asks(sig, info, uc))
 		return;
 	if (RDB_IS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
@@ -93,12 +114,12 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 	if (RDB_IS_UPPER(pc))
 		boundary_final_hash();
 	boundary_end(LOG_END_SIGNAL, sig, NULL);
-	/* back to the instruction, which now kills us: the core is the program's */
+	/* go back to the instruction, which now kills us: the core is the program's */
 	struct sigaction sa = {.sa_handler = SIG_DFL};
 	sigaction(sig, &sa, NULL);
 	int prot;
 	if (info->si_code <= 0 || sig == SIGTRAP || (sig == SIGBUS && ends_at((uint64_t)info->si_addr, &prot)))
-		die(sig); /* it would not raise the same again */
+		die(sig); /* the instruction would not raise the same again */
 }
 
 /* ---- arrival ---- */
@@ -112,8 +133,8 @@ static void end_by(int sig, bool own_doing)
 	die(sig);
 }
 
-/* Makes the thread look at what is pending: its handler of this signal is on_reminder.  One on its way is enough:
- * those of a thread that does not get to run would queue up, and stop it again and again later. */
+/* Makes the thread look at what is pending: its handler of this signal is on_reminder.  At most one is on its way: the
+ * reminders of a thread that does not get to run would queue up, and stop it again and again later. */
 void signals_remind(struct thread *t)
 {
 	siginfo_t info = {.si_signo = SIGNALS_REMINDER, .si_code = SI_QUEUE, .si_value.sival_ptr = (void *)SIGNALS_OWN};
@@ -129,8 +150,8 @@ static void set_patience(const struct thread *t, long ms)
 	raw_syscall(SYS_timer_settime, t->patience, 0, (long)&in, 0, 0, 0);
 }
 
-/* Once for all that come meanwhile: a later one must not put off the first.  By the kernel itself, since libc may be
- * in the middle of something. */
+/* One timer for all signals that come meanwhile: a later one must not put off the first.  A raw system call, since libc
+ * may be in the middle of something. */
 static void start_patience(struct thread *self)
 {
 	if (self->patient)
@@ -149,26 +170,26 @@ static void start_patience(struct thread *self)
 		self->patient = false;
 }
 
-/* The last of them has been delivered. */
+/* Stops the timer when the last due signal has been delivered. */
 static void end_patience(struct thread *self)
 {
 	if (!self->patient || signal_due(self))
 		return;
 	set_patience(self, 0);
 	self->patient = false;
-	if (signal_due(self)) /* it came just now */
+	if (signal_due(self)) /* a signal came just now */
 		start_patience(self);
 }
 
-/* Nothing is recorded: wherever the program stands, but where no unwinder knows the way. */
+/* Without a recording: delivers wherever the program stands, except where no unwinder knows the way. */
 static void deliver_here(ucontext_t *uc)
 {
-	tsc_stub_leave(uc);
-	if (!hot_stubs_leading(uc) && !tsc_stubs_inside(UC_REG(uc, RIP)))
+	counter_stub_leave(uc);
+	if (!hot_stubs_leading(uc) && !counter_stubs_inside(UC_PC(uc)))
 		signals_want_delivery(uc);
 }
 
-/* The default for it is to end the process (signal(7)). */
+/* Its default action ends the process (signal(7)). */
 static bool kills(int sig)
 {
 	return lower.upper.sigactions[sig].handler == (uint64_t)SIG_DFL && !((IGNORED_BY_DEFAULT | STOPS) & BIT(sig));
@@ -185,7 +206,7 @@ static int killer_due(const struct thread *self)
 /* The slice is over, or a signal has waited for long. */
 static void on_reminder(struct thread *self, ucontext_t *uc)
 {
-	uint64_t pc = UC_REG(uc, RIP);
+	uint64_t pc = UC_PC(uc);
 	const int killer = killer_due(self);
 	if (killer && !ending_busy())
 		end_by(killer, false);
@@ -193,69 +214,82 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 	self->yield = true;
 	self->patient = false;
 	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
-		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
+		UC_PC(uc) = (uint64_t)interruptible_abort;
 	else if (RDB_IS_UPPER(pc) && passing())
 		deliver_here(uc);
 	else if (RDB_IS_UPPER(pc) && recording() && lower.started)
 		computation_stopped(uc, signal_due(self));
-	/* on the way out of an event nobody looks any more, and not every place can be told from all others */
+	/* on the way out of an event nobody checks any more, and not every place can have a mark */
 	if (signal_due(self))
 		start_patience(self);
 }
 
-/* Others wait for the baton: does it do anything but wait itself? */
+/* Other threads wait for the baton: does this one do anything but wait? */
 static void on_look(struct thread *self, ucontext_t *uc)
 {
 	if (!recording() || !lower.started)
 		return;
-	if (RDB_IS_UPPER(UC_REG(uc, RIP)) && !self->trap_in_flight)
+	if (RDB_IS_UPPER(UC_PC(uc)) && !self->trap_in_flight)
 		computation_looked_at(uc, false);
 	else
 		self->look_missed = baton_held();
 	baton_looked();
 }
 
-/* Wherever the program stands, if nothing of it is in the middle of something. */
+/* Holds the thread wherever it stands, if nothing of it is under way. */
 static void on_checkpoint(struct thread *self, ucontext_t *uc)
 {
-	uint64_t pc = UC_REG(uc, RIP);
+	uint64_t pc = UC_PC(uc);
 	lower.checkpoint_waits |= lower.mode->due && lower.mode->due();
 	if (!lower.checkpoint_waits)
 		return;
 	bool gate = (pc & ~(RDB_PAGE - 1)) == RDB_GATE_CODE || hot_stubs_leading(uc) || self->trap_in_flight;
 	bool called = (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call) ||
-		      (pc == (uint64_t)interruptible_call + 2 && UC_REG(uc, RAX) == (uint64_t)-EINTR);
+		      (pc == (uint64_t)interruptible_call + SYSCALL_BYTES && UC_RESULT(uc) == (uint64_t)-EINTR);
 	if (RDB_IS_UPPER(pc) && !gate && !self->depth) {
 		lower.mode->hold(uc, NULL, NULL);
-		deliver_here(uc); /* what has come meanwhile */
+		deliver_here(uc); /* signals that have come meanwhile */
 	} else if (called && self->uc && !self->frame) {
 		signals_hold(self);
 		lower.mode->hold(NULL, NULL, NULL);
 	}
 }
 
-/* kernel/signal.c, complete_signal: the thread it came to if that wants it, else any other that does. */
+/* kernel/signal.c, complete_signal: the thread that the signal came to if it wants it, else any other that does. */
 static struct thread *recipient(int sig, struct thread *self)
 {
-	if (!(self->upper.sigmask & BIT(sig)))
-		return self;
-	for (struct thread *t = threads_first(); t; t = t->next)
-		if (t->awaited & BIT(sig))
-			return t;
-	for (struct thread *t = threads_first(); t; t = t->next)
-		if (!(t->upper.sigmask & BIT(sig)))
-			return t;
-	return NULL;
+	struct thread *open = self->upper.sigmask & BIT(sig) ? NULL : self, *awaits = NULL;
+	if (open)
+		return open;
+	threads_walk_begin();
+	for (struct thread *t = threads_first(); t && !awaits; t = t->next) {
+		awaits = t->awaited & BIT(sig) ? t : NULL;
+		open = open || t->upper.sigmask & BIT(sig) ? open : t;
+	}
+	threads_walk_end();
+	return awaits ? awaits : open;
+}
+
+/* kernel/signal.c, do_notify_parent: a process that ignores SIGCHLD is not told of its children */
+static bool of_ignored_child(int sig, const siginfo_t *info)
+{
+	return sig == SIGCHLD && info->si_code > 0 && lower.upper.sigactions[sig].handler == (uint64_t)SIG_IGN;
+}
+
+bool signals_for_one(const siginfo_t *info)
+{
+	return info->si_code == SI_TKILL || (info->si_code == SI_TIMER && (of_timers & BIT(info->si_signo))) ||
+	       queued_to_marked(info);
 }
 
 static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	struct thread *self = thread_self();
-	uint64_t pc = UC_REG(uc, RIP);
+	uint64_t pc = UC_PC(uc);
 	self->interrupted = true;
 	if (RDB_IS_UPPER(pc) && spin_sites_count) {
 		spin_sites_leave(uc);
-		pc = UC_REG(uc, RIP);
+		pc = UC_PC(uc);
 	}
 	if (sig == SIGNALS_REMINDER && info->si_value.sival_ptr == (void *)SIGNALS_OWN) {
 		on_reminder(self, uc);
@@ -276,11 +310,11 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 		on_checkpoint(self, uc);
 		return;
 	}
-	bool for_one = info->si_code == SI_TKILL || (info->si_code == SI_TIMER && (of_timers & BIT(sig)));
-	struct thread *to = for_one ? self : recipient(sig, self);
+	struct thread *to = signals_for_one(info) ? self : recipient(sig, self);
 	bool blocked = !to || (to->upper.sigmask & BIT(sig));
-	if (lower.upper.sigactions[sig].handler == (uint64_t)SIG_IGN)
-		return; /* one that the kernel lets us hear all the same, since it may be a fault of the program's */
+	/* the kernel delivers it all the same, since it may be a fault of the program, or wait here */
+	if (signals_ignores(sig) && ((!blocked && !(to->awaited & BIT(sig))) || of_ignored_child(sig, info)))
+		return;
 	if (!blocked && kills(sig) && !ending_busy()) {
 		const struct event *ev = event_current();
 		/* sent by itself: kill, tkill, tgkill */
@@ -293,10 +327,11 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 	}
 	pids_signal(info);
 	signal_keep(sig, info, to);
+	signals_hold_back(self, sig, info, uc);
 	if (to && to != self)
 		signals_remind(to);
 	else if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
-		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
+		UC_PC(uc) = (uint64_t)interruptible_abort;
 	else if (RDB_IS_UPPER(pc) && !blocked && passing())
 		deliver_here(uc);
 	/* also in the lower half: the event that has been answered may have looked for signals already */
@@ -308,19 +343,23 @@ void signals_async(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
 	struct thread *self = thread_self();
-	bool upper = RDB_IS_UPPER(UC_REG(uc, RIP));
-	uint64_t fs = __builtin_ia32_rdfsbase64();
-	__builtin_ia32_wrfsbase64(self->gate.lower_fs);
+	bool upper = RDB_IS_UPPER(UC_PC(uc));
+	uint64_t fs = thread_pointer();
+	thread_pointer_set(self->gate.lower_tls);
 	if (upper)
-		self->upper.fs_base = fs;
+		self->upper.tls = fs;
 	arrived(sig, info, uc);
-	__builtin_ia32_wrfsbase64(upper ? self->upper.fs_base : fs);
+	if (sig == SIGNALS_REMINDER) /* signals held back may be gone (signal_discard) */
+		signals_sync_kernel(self);
+	if (RDB_IS_UPPER(UC_PC(uc)))
+		memcpy(&uc->uc_sigmask, &self->kernel_mask, sizeof(self->kernel_mask));
+	thread_pointer_set(upper ? self->upper.tls : fs);
 }
 
 /* ---- dispositions ---- */
 
-/* Signals that libc keeps for itself, and sigaction(3) refuses: the upper half's libc does cancel threads and
- * change user ids with them, the lower half's never.  The kernel's form of a handler is that of another one. */
+/* Signals that libc reserves, and sigaction(3) refuses.  The upper half's libc cancels threads and changes user ids
+ * with them, the lower half's never does.  The kernel's form of the handler is copied from another signal. */
 static void install_reserved(int sig)
 {
 	struct {
@@ -361,36 +400,88 @@ void signals_install_one(int sig)
 		install_reserved(sig);
 		return;
 	}
-	uint64_t h = lower.upper.sigactions[sig].handler;
+	const uint64_t h = lower.upper.sigactions[sig].handler;
+	if (sig == SIGCHLD)
+		sa.sa_flags |= (int)lower.upper.sigactions[sig].flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
 	if (sig == SIGNALS_REMINDER)
-		; /* ours as well as the program's */
+		; /* used by us as well as by the program */
+	else if (signals_ignores(sig) && heard & BIT(sig))
+		sa.sa_flags |= h == (uint64_t)SIG_IGN && sig == SIGCHLD ? SA_NOCLDWAIT : 0;
 	else if (h == (uint64_t)SIG_IGN)
-		sa = (struct sigaction){.sa_handler = SIG_IGN};
+		sa.sa_handler = SIG_IGN;
 	else if (h == (uint64_t)SIG_DFL && ((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)))
-		sa = (struct sigaction){.sa_handler = SIG_DFL};
+		sa.sa_handler = SIG_DFL;
 	sigaction(sig, &sa, NULL);
+}
+
+void signals_hear(uint64_t set)
+{
+	const uint64_t more = set &
+			      ~(heard | SYNCHRONOUS | JOB_CONTROL | BIT(32) | BIT(33) | BIT(SIGKILL) | BIT(SIGSTOP));
+	heard |= more;
+	for (uint64_t left = more; left; left &= left - 1)
+		if (signals_ignores(__builtin_ctzl(left) + 1))
+			signals_install_one(__builtin_ctzl(left) + 1);
+}
+
+static void set_or_get(int sig, const struct upper_sigaction *to, struct upper_sigaction *was)
+{
+	raw_syscall(SYS_rt_sigaction, sig, (long)to, (long)was, 8, 0, 0);
+}
+
+void signals_inherit(void)
+{
+	for (int sig = 1; sig <= 64; sig++) {
+		struct upper_sigaction was = {0};
+		set_or_get(sig, NULL, &was);
+		/* glibc's posix_spawn ignores the reserved signals, and its timers wait for one of them all the same */
+		if (was.handler == (uint64_t)SIG_IGN && sig != 32 && sig != 33)
+			lower.upper.sigactions[sig].handler = was.handler;
+	}
+}
+
+void signals_before_exec(void)
+{
+	const struct upper_sigaction ignored = {.handler = (uint64_t)SIG_IGN};
+	const uint64_t all = ~0ul;
+	/* also the faults and the reserved signals: what is given back must not come to us again */
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, 8, 0, 0);
+	for (int sig = 1; sig <= 64; sig++)
+		if ((SYNCHRONOUS | BIT(SIGNALS_REMINDER) | heard) & BIT(sig) &&
+		    lower.upper.sigactions[sig].handler == ignored.handler)
+			set_or_get(sig, &ignored, NULL);
+	signals_give_back();
 }
 
 void signals_install(bool mask_known)
 {
-	sigset_t none, inherited;
-	for (int sig = 1; sig <= 64; sig++) {
-		struct sigaction old;
-		if (sig == 32 || sig == 33)
-			continue; /* until the program asks for them */
-		if (sigaction(sig, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
-			lower.upper.sigactions[sig].handler = (uint64_t)SIG_IGN; /* inherited over exec */
-		signals_install_one(sig);
-	}
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, &inherited);
+	struct thread *self = thread_self();
 	if (!mask_known)
-		memcpy(&thread_self()->upper.sigmask, &inherited, sizeof(uint64_t));
+		raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&self->upper.sigmask, 8, 0, 0);
+	signals_sync_kernel(self);
+	for (int sig = 1; sig <= 64; sig++)
+		if (!((BIT(32) | BIT(33) | JOB_CONTROL) & BIT(sig))) /* these only when the program asks for them */
+			signals_install_one(sig);
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&self->kernel_mask, 0, 8, 0, 0);
+}
+
+void signals_clear_handlers(void)
+{
+	for (int sig = 1; sig <= 64; sig++) {
+		const bool ignored = lower.upper.sigactions[sig].handler == (uint64_t)SIG_IGN;
+		lower.upper.sigactions[sig] = (struct upper_sigaction){
+			.handler = (uint64_t)(ignored ? SIG_IGN : SIG_DFL)};
+		if (sig != 32 && sig != 33)
+			signals_install_one(sig);
+	}
+	signals_reclaim();
 }
 
 void signals_install_restored(void)
 {
 	sigset_t none;
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		signals_hear(t->upper.sigmask);
 	for (int sig = 1; sig <= 64; sig++)
 		if ((sig != 32 && sig != 33) || signals_has_handler(sig))
 			signals_install_one(sig);
@@ -400,7 +491,7 @@ void signals_install_restored(void)
 	signals_sync_kernel(thread_self());
 }
 
-/* Its signals are for the others; none may find its carrier any more. */
+/* Signals of the process that it has not taken become the other threads'; none may find its carrier any more. */
 void signals_thread_gone(struct thread *t)
 {
 	const uint64_t all = ~0ul;
@@ -408,16 +499,21 @@ void signals_thread_gone(struct thread *t)
 	baton_gone(t);
 	if (t->patience_made)
 		raw_syscall(SYS_timer_delete, t->patience, 0, 0, 0, 0, 0);
+	siginfo_t info;
 	for (int sig = 1; sig <= 64; sig++)
-		if (t->pending & BIT(sig))
-			signal_keep(sig, &t->info[sig], NULL);
+		while (signal_left(t, sig, &info)) {
+			struct thread *to = recipient(sig, t);
+			signal_keep(sig, &info, to);
+			if (to)
+				signals_remind(to);
+		}
 }
 
 /* ---- delivery ---- */
 
 bool signals_deliver(int sig, siginfo_t *info, ucontext_t *uc)
 {
-	/* the frame is part of what the event did: hashes and the agent see it */
+	/* the frame is part of the event's effect: hashes and the agent see it */
 	if (!handled(sig, info, uc))
 		return false;
 	event_answered(uc);
@@ -442,7 +538,7 @@ void signals_want_delivery(ucontext_t *uc)
 	if (!signal_take(~self->upper.sigmask, &info, &sig))
 		return;
 	if (!signals_has_handler(sig)) {
-		/* it was blocked when it came, or its thread was busy: ignored, or the end */
+		/* the signal was blocked when it came, or its thread was busy: it is ignored, or ends the process */
 		if (kills(sig))
 			end_by(sig, true);
 		return;

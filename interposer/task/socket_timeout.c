@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 
-/* socket(7); 0: neither */
+/* The option that bounds the call (socket(7)); 0: none. */
 static int option(long nr)
 {
 	switch (nr) {
@@ -49,7 +49,7 @@ static bool is_local(int fd)
 bool socket_poll(long nr, const uint64_t args[6], struct pollfd *ready)
 {
 	*ready = (struct pollfd){.fd = (int)args[0], .events = option(nr) == SO_RCVTIMEO ? POLLIN : POLLOUT};
-	return nr != SYS_connect || !is_local(ready->fd); /* unix(7): that waits for room at the other end */
+	return nr != SYS_connect || !is_local(ready->fd); /* unix(7): connect waits for room at the other end */
 }
 
 long socket_late(long nr, const uint64_t args[6])

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Might it have one? */
+/* Can the call have such a time-out? */
 bool socket_waits(long nr);
-/* 0: it has none. */
+/* The time-out; 0: none. */
 uint64_t socket_timeout_ns(long nr, const uint64_t args[6]);
-/* What is to be waited for before the call is made again; false: poll(2) does not know. */
+/* What poll(2) is to wait for before the call is made again; false: poll(2) cannot tell. */
 bool socket_poll(long nr, const uint64_t args[6], struct pollfd *ready);
-/* The answer when the time is over. */
+/* The call's answer when the time is over. */
 long socket_late(long nr, const uint64_t args[6]);
 
 #endif

@@ -1,11 +1,11 @@
-/* A thread comes by a place where it has waited by looking at memory before (text/spin_sites.h). */
+/* A thread comes by a place where it has waited before by looking at memory (text/spin_sites.h). */
+#include "arch/registers.h"
 #include "task/computation.h"
 #include "task/baton.h"
 #include "crossing/event.h"
 #include "crossing/hot_sites.h"
 #include "marks/mark.h"
 #include "marks/spin.h"
-#include "space/upper_memory.h"
 #include "task/thread.h"
 #include "text/registers.h"
 #include "text/spin_sites.h"
@@ -18,43 +18,27 @@ void spins_known(void)
 			return;
 }
 
-/* What of memory may be read is known until an event changes the map; those made here do not. */
-static uint64_t map_known_at;
-
-static void know_the_map(void)
-{
-	if (map_known_at != lower.event)
-		upper_here();
-	map_known_at = lower.event;
-}
-
-static void answered(struct event *ev)
-{
-	const bool known = map_known_at == lower.event;
-	event_end(ev);
-	if (known)
-		map_known_at = lower.event;
-}
-
 static void give_way(struct thread *self, const struct mark_counted *place)
 {
 	struct event *ev = event_begin(LOG_PREEMPT, 0, NULL, 0);
 	event_note(ev, RDB_NOTE_COUNTED, place, sizeof(*place));
-	answered(ev);
+	event_end(ev);
+	spin_map_stays();
 	self->state = THREAD_READY;
 	spin_begins(&self->spin);
 	event_answered(NULL);
 	baton_pass();
 	ev = event_begin(LOG_RESUME, 0, NULL, 0);
-	answered(ev);
+	event_end(ev);
+	spin_map_stays();
 	event_answered(NULL);
 	self->state = THREAD_RUNS;
 }
 
-/* True: it waited, and has given way. */
+/* True: the thread waited, and has given way. */
 static bool look(struct thread *self, struct spin_site *site, ucontext_t *uc)
 {
-	know_the_map();
+	spin_know_map();
 	const bool waits = spin_turn(uc, &self->spin), use = waits && baton_of_use();
 	if (use || !waits)
 		spin_site_of_use(site, use);
@@ -64,21 +48,21 @@ static bool look(struct thread *self, struct spin_site *site, ucontext_t *uc)
 	return use;
 }
 
-uint64_t spins_arrived(ucontext_t *uc, uint64_t fs_base)
+uint64_t spins_arrived(ucontext_t *uc, uint64_t tls)
 {
 	struct thread *self = thread_self();
 	struct spin_site *site = spin_site_arrived(uc);
-	self->upper.fs_base = fs_base;
+	self->upper.tls = tls;
 	if (recording() && hot_context_will_do(self) && spin_site_arrivals(site) && baton_wanted()) {
 		struct hot_outer outer = hot_enter(self, uc);
 		self->look_missed = false;
 		const bool waited = look(self, site, uc);
 		spin_site_leads_on(site, uc);
 		if (waited)
-			return hot_leave(self, outer);
+			return hot_leave(self, uc, outer);
 		hot_leave_unasked(self, outer);
-		return fs_base;
+		return tls;
 	}
 	spin_site_leads_on(site, uc);
-	return fs_base;
+	return tls;
 }

@@ -1,6 +1,9 @@
 #include "task/thread.h"
+#include "arch/gate_frame.h"
+#include "arch/thread_pointer.h"
+#include "arch/context.h"
+#include "arch/registers.h"
 #include "text/traps.h"
-#include <cpuid.h>
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -13,23 +16,13 @@
 static struct {
 	struct thread *first, *spare;
 	uint32_t lock;
+	uint32_t walks; /* under way without the lock */
 } threads;
 
 static void *lower_map(size_t len)
 {
 	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return p == MAP_FAILED ? NULL : p;
-}
-
-/* opmask, ZMM_Hi256, Hi16_ZMM: there, and enabled by the kernel (XCR0) */
-static bool has_avx512(void)
-{
-	unsigned a, b, c, d;
-	uint32_t low, high;
-	if (!__get_cpuid_count(0xd, 0, &a, &b, &c, &d) || (a & 0xe0) != 0xe0)
-		return false;
-	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-	return (low & 0xe0) == 0xe0;
 }
 
 /* Everything a thread needs lies in one mapping: signal stack, lower stack, its struct, its events. */
@@ -42,24 +35,24 @@ static struct thread *make(void)
 	struct thread *t = (void *)(p + SIGNAL_STACK + LOWER_STACK);
 	t->signal_stack = p;
 	t->events = (void *)(t + 1);
-	t->gate.lower_sp = (uint64_t)(p + SIGNAL_STACK + LOWER_STACK);
-	t->gate.avx512 = has_avx512();
+	gate_state_begin(&t->gate, (uint64_t)t); /* the lower stack ends where the struct begins */
 	return t;
 }
 
 static void recycle(struct thread *t)
 {
 	struct thread clean = {.signal_stack = t->signal_stack, .events = t->events};
-	clean.gate.lower_sp = (uint64_t)t; /* the lower stack ends where the struct begins */
-	clean.gate.avx512 = t->gate.avx512;
+	gate_state_begin(&clean.gate, (uint64_t)t);
 	*t = clean;
 }
 
 struct thread *threads_add(const struct upper_thread *u)
 {
-	struct thread *t = threads.spare, **at = &threads.first;
+	/* a walk may stand at one of them */
+	struct thread *t = __atomic_load_n(&threads.walks, __ATOMIC_SEQ_CST) ? NULL : threads.spare,
+		      **at = &threads.first;
 	if (t) {
-		threads.spare = t->next;
+		threads.spare = t->spare;
 		recycle(t);
 	} else {
 		t = make();
@@ -69,8 +62,7 @@ struct thread *threads_add(const struct upper_thread *u)
 	t->upper = *u;
 	while (*at)
 		at = &(*at)->next;
-	t->next = NULL;
-	*at = t;
+	__atomic_store_n(at, t, __ATOMIC_RELEASE);
 	lower.threads++;
 	return t;
 }
@@ -86,7 +78,7 @@ void threads_remove(struct thread *t, bool carrier_stays)
 	lower.threads--;
 	if (carrier_stays)
 		return;
-	t->next = threads.spare;
+	t->spare = threads.spare;
 	threads.spare = t;
 }
 
@@ -95,11 +87,23 @@ struct thread *threads_first(void)
 	return threads.first;
 }
 
+void threads_walk_begin(void)
+{
+	__atomic_add_fetch(&threads.walks, 1, __ATOMIC_SEQ_CST);
+}
+
+void threads_walk_end(void)
+{
+	__atomic_sub_fetch(&threads.walks, 1, __ATOMIC_SEQ_CST);
+}
+
 struct thread *threads_find(uint32_t number)
 {
+	threads_walk_begin();
 	struct thread *t = threads.first;
 	while (t && t->upper.number != number)
 		t = t->next;
+	threads_walk_end();
 	return t;
 }
 
@@ -121,17 +125,20 @@ uint64_t threads_process_now(uint64_t pid)
 uint64_t threads_number_now(uint64_t tid)
 {
 	if (!lower.upper.first_pid)
-		return tid; /* it was not restarted */
-	for (const struct thread *t = threads.first; t; t = t->next)
-		if (t->upper.tid == (int32_t)tid && t->carrier)
-			return (uint64_t)t->carrier;
-	return threads_process_now(tid);
+		return tid; /* no restart */
+	uint64_t now = 0;
+	threads_walk_begin();
+	for (const struct thread *t = threads.first; t && !now; t = t->next)
+		now = t->upper.tid == (int32_t)tid ? (uint64_t)t->carrier : 0;
+	threads_walk_end();
+	return now ? now : threads_process_now(tid);
 }
 
 void thread_unwind(struct thread *t)
 {
-	const uint64_t fs = t->gate.lower_fs, avx512 = t->gate.avx512;
-	t->gate = (struct gate_state){.lower_sp = (uint64_t)t, .lower_fs = fs, .avx512 = avx512};
+	const uint64_t tls = t->gate.lower_tls;
+	gate_state_begin(&t->gate, (uint64_t)t);
+	t->gate.lower_tls = tls;
 	t->uc = NULL;
 	t->frame = NULL;
 	t->depth = 0;
@@ -166,8 +173,8 @@ int threads_init(void)
 		return -ENOMEM;
 	lower.upper.threads_made = 1;
 	t->carrier = (int32_t)lower.pid;
-	t->gate.lower_fs = __builtin_ia32_rdfsbase64();
-	__builtin_ia32_wrgsbase64((uint64_t)t);
+	t->gate.lower_tls = thread_pointer();
+	own_pointer_set((uint64_t)t);
 	baton_reset();
 	return 0;
 }
@@ -175,6 +182,7 @@ int threads_init(void)
 void threads_forked(void)
 {
 	struct thread *me = thread_self();
+	threads.walks = 0;
 	for (struct thread *t = threads.first, *next; t; t = next) {
 		next = t->next;
 		if (t != me)
@@ -186,7 +194,7 @@ void threads_forked(void)
 	me->depth = 0;
 	me->frame = NULL;
 	me->deliver = false;
-	me->pending = 0;
+	me->pending = me->claimed = 0;
 	me->yield = false;
 	me->reminded = 0;
 	baton_reset();
@@ -194,44 +202,24 @@ void threads_forked(void)
 	me->patient = me->patience_made = false; /* timers are not inherited: timer_create(2) */
 }
 
-static void before_hypercall(const struct gate_frame *frame, ucontext_t *uc)
-{
-	UC_REG(uc, RIP) = *(const uint64_t *)frame->rsp - RDB_GATE_CALL;
-	gate_frame_kept(uc, frame);
-	/* what the call itself needs (gate.h, rdb_gate_call); the others are lost to everybody */
-	UC_REG(uc, RAX) = RDB_GATE;
-	UC_REG(uc, RDI) = frame->fn;
-	UC_REG(uc, RSI) = frame->nargs;
-	UC_REG(uc, RDX) = frame->args;
-}
-
-/* gate.S, gate_upcall */
 void thread_context_after_upcall(const struct thread *t, ucontext_t *uc)
 {
 	memset(uc, 0, sizeof(*uc));
-	UC_REG(uc, EFL) = 0x202;
-	UC_REG(uc, CSGSFS) = 0x33;
-	UC_REG(uc, RIP) = RDB_GATE_CODE + GATE_CODE_UPCALL_RETURN;
-	UC_REG(uc, RSP) = (t->frame->rsp - RDB_UPCALL_ROOM) & ~15ul;
-	UC_REG(uc, RBP) = t->frame->rbp;
-	UC_REG(uc, RAX) = t->upcall_result;
+	gate_frame_behind_upcall(uc, t->frame, t->upcall_result);
 }
 
 void thread_context(const struct thread *t, ucontext_t *uc)
 {
 	memset(uc, 0, sizeof(*uc));
-	UC_REG(uc, EFL) = 0x202;
-	UC_REG(uc, CSGSFS) = 0x33;
 	if (t->frame) {
-		before_hypercall(t->frame, uc);
+		gate_frame_before(uc, t->frame);
 	} else if (t->uc) {
-		memcpy(uc->uc_mcontext.gregs, t->uc->uc_mcontext.gregs, sizeof(uc->uc_mcontext.gregs));
-		uc->uc_mcontext.fpregs = t->uc->uc_mcontext.fpregs;
-		UC_REG(uc, EFL) &= ~EFLAGS_TF;
+		uc_share(uc, t->uc);
+		uc_step(uc, false);
 		if (t->state == THREAD_ASKS)
-			UC_REG(uc, RIP) = t->asks_at;
+			UC_PC(uc) = t->asks_at;
 	} else {
-		memcpy(uc->uc_mcontext.gregs, t->start.gregs, sizeof(uc->uc_mcontext.gregs));
+		context_look(uc, &t->start);
 	}
 }
 

@@ -1,6 +1,7 @@
-/* What an image keeps of threads. */
+/* The threads in an image. */
 #include "task/thread_images.h"
 #include <errno.h>
+#include "arch/context.h"
 #include "task/thread.h"
 
 int threads_take(struct table *table, const ucontext_t *uc)
@@ -13,7 +14,7 @@ int threads_take(struct table *table, const ucontext_t *uc)
 		if (t == thread_self()) {
 			one.state = THREAD_RUNS;
 			context_save(&one.context, uc);
-		} else if (!t->frame && !t->uc) { /* not started: with the vector registers of who made it */
+		} else if (!t->frame && !t->uc) { /* not started: has the vector registers of its maker */
 			one.context = t->start;
 		} else {
 			thread_context(t, &parked);
@@ -24,7 +25,7 @@ int threads_take(struct table *table, const ucontext_t *uc)
 	return rc;
 }
 
-/* The one that runs is the caller; the others go on when the log comes to them. */
+/* The thread that runs becomes the caller; the others go on when the log comes to them. */
 int threads_put(const struct image_thread *t, unsigned count, struct context *running)
 {
 	struct thread *self = thread_self();
@@ -39,8 +40,8 @@ int threads_put(const struct image_thread *t, unsigned count, struct context *ru
 			return -ENOMEM;
 		other->state = (enum thread_state)t->state;
 		other->start = t->context;
-		other->start_fs = t->upper.fs_base;
-		other->gate.lower_fs = self->gate.lower_fs;
+		other->start_tls = t->upper.tls;
+		other->gate.lower_tls = self->gate.lower_tls;
 		turns_prepare(other, NULL);
 	}
 	return 0;

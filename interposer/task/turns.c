@@ -1,20 +1,23 @@
-/* Replay: which thread goes on is in the log. */
+/* Switching threads in a replay, as the log says. */
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include "arch/thread_pointer.h"
+#include "arch/context.h"
+#include "arch/registers.h"
 #include "crossing/boundary.h"
 #include "marks/mark.h"
 #include "task/signals.h"
 #include "task/thread.h"
 
-/* The agent's signals must not come while the kernel has another thread's signal stack than ours. */
+/* The agent's signals must not come while the kernel has the signal stack of another thread. */
 static void hold_interrupts(int how)
 {
 	const uint64_t ours = 1ul << (SIGUSR1 - 1) | 1ul << (SIGPROF - 1);
 	raw_syscall(SYS_rt_sigprocmask, how, (long)&ours, 0, 8, 0, 0);
 }
 
-/* We are t now, on its stack: the kernel refuses to change the signal stack that one is on. */
+/* The calling thread is t now, on t's stack: the kernel refuses to change a signal stack that is in use. */
 static void arrived(const struct thread *t)
 {
 	if (boundary_signal_stack(t))
@@ -22,14 +25,14 @@ static void arrived(const struct thread *t)
 	hold_interrupts(SIG_UNBLOCK);
 }
 
-/* Who goes on.  Until arrived() has changed the signal stack thread_self() must not be asked: where the
- * instruction is emulated (fsgsbase.h) that is a signal, on the stack of the thread that was left. */
+/* The thread that goes on.  Until arrived() has changed the signal stack thread_self() must not be called: where the
+ * instruction is emulated (fsgsbase.h) that raises a signal, on the stack of the thread before. */
 static struct thread *going;
 
 static void go(uint64_t *save_sp, struct thread *t)
 {
 	hold_interrupts(SIG_BLOCK);
-	__builtin_ia32_wrgsbase64((uint64_t)t);
+	own_pointer_set((uint64_t)t);
 	going = t;
 	if (lower.mode->switched)
 		lower.mode->switched();
@@ -47,13 +50,13 @@ struct thread *turns_arrived(void)
 static void begin(void)
 {
 	const struct thread *self = turns_arrived();
-	gate_enter(RDB_GATE_CODE + GATE_CODE_START, self->start.gregs[REG_RSP]);
+	gate_enter(RDB_GATE_CODE + GATE_CODE_START, context_sp(&self->start));
 }
 
 void turns_prepare(struct thread *t, void (*entry)(void))
 {
 	uint64_t *sp = (uint64_t *)t->gate.lower_sp;
-	*--sp = 0; /* it has no caller; keeps its stack aligned */
+	*--sp = 0; /* no caller; keeps the stack aligned */
 	*--sp = (uint64_t)(entry ? entry : begin);
 	sp -= 6;
 	memset(sp, 0, 6 * sizeof(*sp));
@@ -64,15 +67,15 @@ static void give_way(struct thread *t, ucontext_t *uc)
 {
 	struct thread *self = thread_self();
 	if (uc)
-		UC_REG(uc, EFL) &= ~EFLAGS_TF;
-	/* who steps asks again when this thread's event is answered */
+		uc_step(uc, false);
+	/* a stepping agent asks again when this thread's event is answered */
 	self->gate.trap = 0;
 	self->trap_in_flight = false;
 	go(&self->parked_sp, t);
 	arrived(self);
 }
 
-/* NULL where it is at its end, or live. */
+/* NULL: the log is at its end, or the program live. */
 static const struct log_record *next_record(void)
 {
 	return lower.mode->next ? lower.mode->next() : NULL;
@@ -98,7 +101,8 @@ void turns_await(ucontext_t *uc)
 			return;
 		struct thread *t = threads_find(next);
 		if (!t) {
-			lower.mode->diverged(uc, "event %lu is of thread %u, which is not there",
+			lower.mode->diverged(uc,
+					     "event %lu was recorded in thread %u, which does not exist in the replay",
 					     (unsigned long)lower.event + 1, next);
 			return;
 		}
@@ -122,7 +126,7 @@ void turns_leave(ucontext_t *uc)
 	struct thread *self = thread_self(), *t = threads_find(next);
 	threads_remove(self, false);
 	if (!t || t == self)
-		lower.mode->diverged(uc, "event %lu is of thread %u, which is not there",
+		lower.mode->diverged(uc, "event %lu was recorded in thread %u, which does not exist in the replay",
 				     (unsigned long)lower.event + 1, next);
 	turns_go(t);
 }
@@ -132,7 +136,7 @@ static void answered(enum log_kind kind, ucontext_t *uc)
 	struct event *ev = event_begin(kind, 0, NULL, 0);
 	lower.mode->answer(ev, uc);
 	event_end(ev);
-	/* before the agent stops here: what comes next is an instruction only if it runs */
+	/* before the agent stops here, which asks whether an instruction comes next */
 	thread_self()->state = kind == LOG_PREEMPT ? THREAD_READY : THREAD_RUNS;
 	event_answered(uc);
 }

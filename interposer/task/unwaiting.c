@@ -11,7 +11,7 @@
 
 static const struct timespec no_time; /* as an absolute time, long ago */
 
-/* False: the program asked for that itself, so the call does not wait. */
+/* Sets the flag.  False: the program has set it itself, so the call does not wait. */
 static bool flag(uint64_t *arg, int bit)
 {
 	const bool new = !((int)*arg & bit);
@@ -32,7 +32,7 @@ void unwaiting_poll(long nr, uint64_t args[6])
 
 bool unwaiting(long nr, const uint64_t args[6], struct unwaiting *u)
 {
-	enum { NEVER = 1 }; /* no call answers that for it */
+	enum { NEVER = 1 }; /* no call returns 1 in these cases */
 	uint64_t *a = u->args;
 	u->nr = nr;
 	memcpy(a, args, sizeof(u->args));

@@ -7,12 +7,13 @@
 struct unwaiting {
 	long nr;
 	uint64_t args[6];
-	long would_wait; /* the answer where the call itself would wait */
+	long would_wait; /* the answer that means that the call itself would wait */
 };
 
 /* False: there is no such form of it. */
 bool unwaiting(long nr, const uint64_t args[6], struct unwaiting *u);
-/* poll, epoll and their kin.  With a mask of its own ppoll(2) hears a signal that came before, so it has no other form above. */
+/* poll, epoll and similar calls, without a wait.  ppoll(2) with a mask would hear a signal that came before, so
+ * unwaiting() has no form of it. */
 void unwaiting_poll(long nr, uint64_t args[6]);
 
 #endif

@@ -37,7 +37,7 @@ static bool futex_waits(long nr, const uint64_t args[6])
 	return nr == SYS_futex && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET);
 }
 
-/* clock_nanosleep(2): not until then, nor by a clock that stands still meanwhile */
+/* clock_nanosleep(2): a relative sleep, by a clock that does not stand still meanwhile */
 static bool for_a_while(const uint64_t args[6])
 {
 	const int clock = (int)args[0];
@@ -101,7 +101,8 @@ unsigned waited_rest(long nr, const uint64_t args[6])
 
 bool waited_before(const struct event *ev, uint64_t args[6], struct timespec *left)
 {
-	/* Whether somebody has woken it before the cut is not known: it looks again (futex(2), spurious wake-ups). */
+	/* It is not known whether the thread was woken before the cut: the program looks again (futex(2), spurious
+	 * wake-ups). */
 	if (futex_waits(ev->nr, args))
 		return true;
 	if (!waited_told(ev->nr))

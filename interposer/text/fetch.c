@@ -2,10 +2,10 @@
 #include <string.h>
 #include "space/patches.h"
 #include "space/upper_memory.h"
-#include "text/decode.h"
+#include "arch/insn.h"
 
-/* Instructions decoded lately; text changes only by events or by the debugger, both say so, and the
- * bytes are compared besides. */
+/* Cache of decoded instructions.  Text changes only by events or by the debugger, which both report it; besides, the
+ * bytes are compared. */
 #define CACHE 4096
 
 static struct insn cache[CACHE];

@@ -1,11 +1,11 @@
-/* Instructions as the program knows them, without breakpoints and patches of ours. */
+/* Instructions as the program knows them, without our breakpoints and patches. */
 #ifndef RDB_FETCH_H
 #define RDB_FETCH_H
 #include <stdint.h>
 
 struct insn;
 
-/* The instruction at pc, or NULL: none that can be read and decoded.  Good until the next call. */
+/* The instruction at pc, or NULL: it cannot be read or decoded.  Valid until the next call. */
 const struct insn *fetch(uint64_t pc);
 
 #endif

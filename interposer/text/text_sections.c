@@ -12,7 +12,7 @@ static bool is_elf(int fd, Elf64_Ehdr *h)
 	       h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_shentsize == sizeof(Elf64_Shdr) && h->e_shnum;
 }
 
-/* The next batch of headers: how many there are; 0 if they cannot be read. */
+/* Reads the next batch of headers.  Returns how many; 0 if they cannot be read. */
 static unsigned read_headers(int fd, const Elf64_Ehdr *h, unsigned from, Elf64_Shdr out[BATCH])
 {
 	const unsigned n = h->e_shnum - from < BATCH ? h->e_shnum - from : BATCH;
@@ -23,7 +23,7 @@ static unsigned read_headers(int fd, const Elf64_Ehdr *h, unsigned from, Elf64_S
 void text_sections(int fd, uint64_t offset, size_t len, void (*fn)(uint64_t from, uint64_t to, void *arg), void *arg)
 {
 	const uint64_t last = offset + len;
-	uint64_t from = 0, to = 0; /* not yet told */
+	uint64_t from = 0, to = 0; /* the stretch not yet reported */
 	bool any = false;
 	Elf64_Ehdr h;
 	Elf64_Shdr batch[BATCH];

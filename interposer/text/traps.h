@@ -1,25 +1,18 @@
-/* Instructions that trap wherever the program has them: rdtsc (prctl(2), PR_SET_TSC) and CPUID (arch_prctl(2), ARCH_SET_CPUID).
- * Which do is in lower.upper.traps, the same in a replay; whether CPUID may is what the recording machine can do. */
+/* Instructions that trap everywhere in the program: those that read the processor's counter (prctl(2), PR_SET_TSC) and
+ * those that identify the processor. lower.upper.traps says which; a replay has the same.  Whether the latter may trap
+ * depends on the recording machine. */
 #ifndef RDB_TRAPS_H
 #define RDB_TRAPS_H
 #include "base/lower.h"
-#include "text/tsc_sites.h"
+#include "text/counter_sites.h"
 
-enum { TRAPS_TSC = 1, TRAPS_CPUID = 2, MAY_TRAP_CPUID = 4 };
-
-/* The program is about to be recorded from its start on. */
+/* Call when the program is about to be recorded from its start. */
 void traps_begin(void);
-/* There may be text that nobody looks at. */
-void traps_tsc(void);
-void traps_cpuid(void);
-/* They are each kernel thread's own: in force, or not, in this one. */
+/* Call when there may be text that is not examined: the counter, or the identity, must trap. */
+void traps_counter(void);
+void traps_identity(void);
+/* Puts the traps into force, or not, for the calling kernel thread: each has its own setting. */
 void traps_set(bool on);
-/* Those of them that are to be in force. */
+/* The traps that should be in force. */
 unsigned traps_now(void);
-/* Does rdtsc trap in the program?  Not where all of them are patched (tsc_sites.h). */
-static inline bool tsc_traps(void)
-{
-	return lower.upper.traps & TRAPS_TSC && (!recording() || tsc_must_trap || !tsc_sites_any());
-}
-
 #endif

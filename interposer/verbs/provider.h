@@ -1,11 +1,11 @@
-/* What moves the bytes below our libibverbs: the system's verbs ("real") or the software HCA ("soft").
+/* A provider moves the bytes below our libibverbs: the system's verbs ("real") or the software HCA ("soft").
  *
- * The functions are those of libibverbs (rdma-core's man pages, section 3) with the provider's own handles
- * in place of struct pointers; attributes are the structs of <infiniband/verbs.h>, whose object pointers (send_cq, srq, pd, ...)
- * are ignored: the handles beside them count.  0 or -errno everywhere; calls never block.  Addresses are those of the upper half, in
- * the same process.
+ * The functions are those of libibverbs (rdma-core's man pages, section 3), with the provider's own handles in place
+ * of struct pointers.  Attributes are the structs of <infiniband/verbs.h>; their object pointers (send_cq, srq, pd,
+ * ...) are ignored, the handles beside them count.  Functions return 0 or -errno and never block.  Addresses are those
+ * of the upper half, in the same process.
  *
- * Called by one thread at a time (the plug-in's rule, host.h).
+ * One thread at a time calls a provider (the plug-in's rule, host.h).
  */
 #ifndef RDB_VERBS_PROVIDER_H
 #define RDB_VERBS_PROVIDER_H
@@ -22,43 +22,48 @@ struct verbs_arrival {
 	uint32_t offset;       /* of these bytes in the message */
 };
 
-/* A completion that was put into a queue, where polls find it. */
+/* A completion that was put into a completion queue. */
 struct verbs_completed {
 	struct ibv_wc wc;
 	bool received, solicited;
-	uint32_t request; /* of a send queue: which one, from 0 since RESET */
+	uint32_t request; /* number of the send request, from 0 since RESET */
 };
 
-/* What is in a completion queue, and what was asked of it and not told yet. */
+/* State of a completion queue: its completions, events not fetched yet, and the notification that was requested. */
 struct verbs_queued {
 	const struct verbs_completed *completed;
 	unsigned count, events; /* events: on its channel */
 	bool armed, solicited_only;
 };
 
-/* What a provider may ask of those above it. */
+/* Functions of the plug-in that a provider may call. */
 struct verbs_above {
-	/* progress() wrote these bytes of upper memory (already there).  Only from inside progress(), poll_cq(), post_*() and other calls. */
+	/* These bytes of upper memory have just been written.  Called only from inside a function of the provider. */
 	void (*wrote)(void *upper, size_t len);
-	/* And where they came from, after that, as far as it is known; may be NULL. */
+	/* Origin of written bytes, if it is known; called after wrote().  May be NULL. */
 	void (*arrival)(const struct verbs_arrival *arrival);
-	/* For restarts, as far as the provider knows when it happens; may be NULL: a completion was queued; a message
-	 * (numbered as arrivals are, a datagram as its request) was carried out to its end here; `was`: what an
-	 * atomic found. */
+	/* For restarts, from providers that know when these happen; may be NULL.  completed: a completion was queued.
+	 * taken: this side has carried out a message completely; `number` is that of its arrivals, of a datagram that
+	 * of its request; `was` is the old value, for an atomic. */
 	void (*completed)(const struct verbs_completed *completed);
 	void (*taken)(uint32_t source, uint32_t dest, uint32_t number, uint64_t was);
-	/* An asynchronous event of that object is there. */
+	/* An asynchronous event of this object was queued. */
 	void (*happened)(int type, void *object);
-	/* From any thread of the provider's: something waits for progress().  It will be called soon: at the next event, or at a position made for it. */
+	/* There is work for progress(), which will be called soon: at the next event or at a PREEMPT made for it.  Any
+	 * thread of the provider may call this. */
 	void (*arrived)(void);
-	/* The device itself writes to this memory, from now on (begin) or not any more; remote: when others like. */
+	/* The device begins to write to this memory by itself, or stops (begin = false).  remote: peers may cause
+	 * writes at any time. */
 	void (*device_memory)(void *upper, size_t len, bool remote, bool begin);
-	/* Tells a file descriptor made by the provider that must not be in the program's range of numbers; returns the new one or -errno. */
+	/* Moves a new descriptor of the provider out of the program's range of numbers; returns the new number or
+	 * -errno. */
 	int (*keep_descriptor)(int fd);
 	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-	/* memcpy, to or from the program's memory, which may not be there: how many bytes it did; NULL: all is there. */
+	/* memcpy to or from memory of the program that may be unmapped; returns the number of bytes copied.  NULL: plain
+	 * memcpy is safe. */
 	size_t (*copy)(void *to, const void *from, size_t len);
-	const char *key_file; /* soft: the secret that the processes of one job share; 0600 */
+	const char *key_file; /* soft: file with the job's secret, mode 0600 */
+	bool tag_all;         /* soft: frames within this host carry tags, too */
 };
 
 struct verbs_device {
@@ -68,20 +73,20 @@ struct verbs_device {
 	int node_type, transport_type;
 };
 
-struct verbs_qp_links { /* what an ibv_qp_init_attr's pointers mean */
+struct verbs_qp_links { /* handles for the pointers of an ibv_qp_init_attr */
 	void *pd, *send_cq, *recv_cq, *srq, *xrcd;
 };
 
 struct verbs_provider {
 	const char *name;
-	bool by_itself; /* the device moves bytes by itself: progress() has nothing to do */
+	bool by_itself; /* the device moves the bytes; progress() has nothing to do */
 	int (*start)(const struct verbs_above *above);
 	void (*stop)(void);
-	/* In a forked child nothing of the parent's may be used any more. */
+	/* Called in a forked child: drops everything that belongs to the parent. */
 	void (*in_child)(void);
-	int (*devices)(struct verbs_device *list, unsigned room); /* how many, or -errno */
-	/* Descriptors that are given back (async_fd, create_channel's fd) stay the provider's: the program gets
-	 * duplicates.  They are readable while there is an event. */
+	int (*devices)(struct verbs_device *list, unsigned room); /* number of devices, or -errno */
+	/* The provider keeps the descriptors it returns (async_fd, create_channel's fd); the program gets duplicates.
+	 * They are readable while there is an event. */
 	int (*open)(unsigned device, void **context, int *async_fd, int *num_comp_vectors);
 	int (*close)(void *context);
 	int (*query_device)(void *context, struct ibv_device_attr_ex *attr, size_t size);
@@ -106,7 +111,7 @@ struct verbs_provider {
 	int (*create_cq)(void *context, int *cqe, void *channel, int vector, void **cq);
 	int (*resize_cq)(void *cq, int *cqe);
 	int (*destroy_cq)(void *cq);
-	int (*poll_cq)(void *cq, int n, struct ibv_wc *wc); /* how many, or -errno */
+	int (*poll_cq)(void *cq, int n, struct ibv_wc *wc); /* number of completions, or -errno */
 	int (*req_notify_cq)(void *cq, int solicited_only);
 	int (*cq_event)(void *channel, void **cq); /* -EAGAIN: none */
 
@@ -121,7 +126,7 @@ struct verbs_provider {
 	int (*modify_qp)(void *qp, struct ibv_qp_attr *attr, int mask);
 	int (*query_qp)(void *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
 	int (*destroy_qp)(void *qp);
-	/* wr.ud.ah and bind_mw.mw/mr of the requests hold the provider's handles, put there by the caller. */
+	/* The caller has replaced wr.ud.ah and bind_mw.mw/mr of the requests by the provider's handles. */
 	int (*post_send)(void *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	int (*post_recv)(void *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
@@ -130,15 +135,16 @@ struct verbs_provider {
 	int (*attach_mcast)(void *qp, const union ibv_gid *gid, uint16_t lid);
 	int (*detach_mcast)(void *qp, const union ibv_gid *gid, uint16_t lid);
 
-	/* May a process that has registered memory fork?  `init`: as ibv_fork_init(3).  -> enum ibv_fork_status or -errno */
+	/* Whether a process with registered memory may fork; `init`: call ibv_fork_init(3) first.
+	 * Returns enum ibv_fork_status or -errno. */
 	int (*fork_status)(bool init);
-	/* A new queue gets what one had that is no more; NULL: it cannot. */
+	/* Puts the saved state of an earlier queue into a new one.  NULL: not supported. */
 	int (*restore_cq)(void *cq, const struct verbs_queued *queued);
 
-	/* The same for an asynchronous event of one of its objects. */
+	/* Queues an asynchronous event again.  NULL: not supported. */
 	int (*restore_event)(void *context, int type, void *object);
 
-	/* Carries out what has arrived, without blocking; how many things were done. */
+	/* Carries out what has arrived, without blocking; returns the number of things done. */
 	int (*progress)(void);
 };
 

@@ -1,9 +1,9 @@
-/* What a queue pair's attributes are after ibv_modify_qp(3): those that the mask names. */
+/* Keeps a queue pair's attributes up to date: ibv_modify_qp(3) sets those that its mask names. */
 #ifndef RDB_VERBS_QP_ATTR_H
 #define RDB_VERBS_QP_ATTR_H
 #include <infiniband/verbs.h>
 
-/* All but the state, of which each keeps account itself. */
+/* All attributes but the state, which the callers keep themselves. */
 static inline void qp_attr_keep(struct ibv_qp_attr *k, const struct ibv_qp_attr *a, int mask)
 {
 #define KEEP(flag, field) \

@@ -1,5 +1,5 @@
-"""One agent per host: it finds the ranks there, and does to them what is asked from elsewhere.
+"""One agent per host of a job: it finds the ranks of its host and acts on them for other hosts.
 
-Agents are started by ssh or srun, and talk to who asks, and to each other, over channels on which
-both ends have proved that they know the job's secret.  They form a tree.
+Agents are started by ssh or srun. They form a tree. Commands talk to agents, and agents to each
+other, over channels on which both ends hold the job's certificate.
 """

@@ -1,6 +1,6 @@
-"""A job's ranks on other hosts, for commands that know nothing of asyncio: one per command.
+"""A job's ranks on other hosts, for callers without asyncio.  A command makes one Elsewhere.
 
-The agents live in a thread of their own until `close`.
+The agents' event loop runs in a thread of its own until `close`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Elsewhere:
-    """Agents on HOSTS; a context manager."""
+    """The agents on HOSTS; a context manager."""
 
     def __init__(self, job: Job, hosts: Sequence[str]) -> None:
         self.job = job
@@ -54,11 +54,18 @@ class Elsewhere:
         return self._agents.failed
 
     def call(self, action: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(action, self._loop).result()
+        going = asyncio.run_coroutine_threadsafe(action, self._loop)
+        try:
+            return going.result()
+        finally:
+            going.cancel()  # at Ctrl-C
 
     @contextmanager
     def meanwhile(self, action: Coroutine[Any, Any, None]) -> Iterator[None]:
-        """It goes on until this is left."""
+        """Runs ACTION in the background; cancels it when the context is left.
+
+        An error that ended ACTION earlier is raised on leaving.
+        """
         going = asyncio.run_coroutine_threadsafe(action, self._loop)
         try:
             yield
@@ -70,7 +77,7 @@ class Elsewhere:
         return self.call(self._agents.all(message))
 
     def processes(self) -> list[Message]:
-        """What hosts that answer say of theirs, each with its host."""
+        """The processes that each answering host reports, with the host's name added."""
         answers = self.all({"op": "ranks"})
         return [
             {**one, "host": host}
@@ -79,15 +86,19 @@ class Elsewhere:
         ]
 
     def states(self) -> dict[str, str]:
-        """Process -> `running`, ..., of those whose hosts answer."""
+        """Process name -> its state, such as `running`; only processes of hosts that answer."""
         return {str(one["process"]): str(one["state"]) for one in self.processes()}
 
     def fetch(self, ranks: Collection[int] | None = None) -> int:
-        """Brings what hosts have that share no file system with this one."""
+        """Copies the recordings of RANKS (default: all) from hosts that do not share this file
+        system.
+
+        Returns the number of files copied.
+        """
         return self.call(fetch(self._agents, self.apart, ranks))
 
     def signal(self, operation: str, ranks: Collection[int]) -> dict[int, str | RdbError]:
-        """`pause` or `resume`; what became of each rank."""
+        """Sends OPERATION, `pause` or `resume`; returns each rank's new state or error."""
         found: dict[int, str | RdbError] = {}
         for host, answer in self.all({"op": operation, "ranks": sorted(ranks)}).items():
             for rank, state in answer.get("states", {}).items():

@@ -1,7 +1,7 @@
-"""Bringing what hosts have recorded that share no file system with this one.
+"""Copies recordings between this host and hosts that share no file system with it.
 
-What arrives lies in the job's directory here as it does there, so all that reads recordings works;
-what has not changed since is not brought again.
+A copied file has the same place in the job's directory here as there, so all readers of recordings
+work on it. A file that has not changed since the last copy is skipped.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ import secrets
 from collections.abc import Collection
 from pathlib import Path
 
-from rdb.agents.parts import CHUNK_BYTES
+from rdb.agents.parts import CHUNK_BYTES, shared
 from rdb.agents.starting import Agents
 from rdb.errors import RdbError
 from rdb.private import make_directories, opener
 from rdb.recording.log.segments import grow_segment
 from rdb.wire.channel import Message
 
-_TOKEN = ".shared"
 _AT_ONCE = CHUNK_BYTES
 
 
 async def apart(agents: Agents) -> list[str]:
-    """The hosts that do not see the job's directory of this one."""
+    """The hosts on which the job's directory is not this host's directory.
+
+    The test is a file with a random name: a host that does not see it has a directory of its own.
+    """
     token = secrets.token_hex(16)
-    path = Path(agents.job) / _TOKEN
-    with open(path, "w", encoding="ascii", opener=opener) as file:
-        file.write(token)
+    path = Path(agents.job) / shared(token)
+    with open(path, "x", opener=opener):
+        pass
     try:
         answers = await agents.all({"op": "shared", "token": token})
     finally:
@@ -40,7 +42,7 @@ File = tuple[str, int, int]
 
 
 async def fetch(agents: Agents, hosts: Collection[str], ranks: Collection[int] | None) -> int:
-    """Brings RANKS, or all, from these hosts; how many files it were."""
+    """Copies the files of RANKS (None: all) from HOSTS; returns the number of files copied."""
     count = 0
     for host in hosts:
         wanted = [one for one in await listed(agents, host) if _wanted(one[0], ranks)]
@@ -49,13 +51,14 @@ async def fetch(agents: Agents, hosts: Collection[str], ranks: Collection[int] |
 
 
 async def listed(agents: Agents, host: str) -> list[File]:
-    """What that host has of the job."""
+    """The files of the job that HOST has."""
     answer, _ = await agents.one(host, {"op": "list"})
     return [(str(name), int(size), int(mtime_ns)) for name, size, mtime_ns in answer["files"]]
 
 
 async def fetch_files(agents: Agents, host: str, files: Collection[File]) -> int:
-    # a rank without its stored files cannot be opened; an image is named when it is whole
+    # A rank cannot be opened without its stored files, so these come first. An image gets its name
+    # only when it is complete.
     first = sorted(files, key=lambda one: not one[0].startswith("files/"))
     return sum([await _fetch_file(agents, host, *one) for one in first])
 
@@ -71,7 +74,7 @@ async def _fetch_file(agents: Agents, host: str, name: str, size: int, mtime_ns:
     path = Path(agents.job) / name
     try:
         seen = path.lstat()
-        # a log is written through a mapping, which need not change its time
+        # A rank writes its log through a mapping, which need not change the modification time.
         if (seen.st_size, seen.st_mtime_ns) == (size, mtime_ns) and not name.endswith(".seg"):
             return 0
     except FileNotFoundError:
@@ -107,7 +110,7 @@ async def _read(agents: Agents, host: str, name: str, descriptor: int) -> None:
 
 
 async def _read_segment(agents: Agents, host: str, name: str, descriptor: int) -> None:
-    """What of it grew while it was read is not whole, and left out."""
+    """Reads a log segment, and zeroes the part that the rank wrote during the transfer."""
     end, _ = await agents.one(host, {"op": "segment-end", "name": name})
     await _read(agents, host, name, descriptor)
     later, _ = await agents.one(host, {"op": "segment-end", "name": name})
@@ -126,10 +129,10 @@ def _write(descriptor: int, piece: bytes, offset: int) -> None:
 async def prepare(
     agents: Agents, hosts: Collection[str], message: Message, centre_here: bool
 ) -> None:
-    """A directory of its own for the job on each of these hosts, or of those that share one.
+    """Makes a directory for the job on each of HOSTS; hosts that share one get one.
 
-    CENTRE_HERE: who speaks for all ranks of a job without a log is on none of them; else on those
-    of the first directory.
+    CENTRE_HERE: the rank that speaks for all ranks of a job without a log is on none of HOSTS. If
+    false, that rank is among those of the first directory.
     """
     told = {"op": "prepare", "token": secrets.token_hex(16), **message}
     for number, host in enumerate(hosts):
@@ -137,7 +140,7 @@ async def prepare(
 
 
 async def put_copy(agents: Agents, host: str, path: Path) -> None:
-    """A copy that a branch has here, for ranks of that host."""
+    """Sends a file that the branch has copied here to HOST, whose ranks write to it."""
     name = path.relative_to(agents.job).as_posix()
     with path.open("rb") as file:
         offset = 0
@@ -149,7 +152,10 @@ async def put_copy(agents: Agents, host: str, path: Path) -> None:
 
 
 async def put_pack(agents: Agents, host: str, pack: Path, sha256: str) -> str:
-    """The path of the pack's job on that host, unpacked there."""
+    """Sends PACK to HOST and unpacks it there; returns the path of the unpacked job.
+
+    SHA256: hexadecimal digest of PACK. RdbError: the agent did not unpack it.
+    """
     with pack.open("rb") as file:
         offset = 0
         while piece := file.read(_AT_ONCE):

@@ -1,8 +1,8 @@
 """Checkpoints of a job without a log whose hosts share no disk: each has its own ranks' images.
 
-Its ranks agreed that a checkpoint is one, and each host says so in a record of its own; one that
-was lost in the middle of that may lack it, so any host's counts.  What is brought here lies as it
-would if all ranks had run here.
+All ranks agree on a checkpoint, then each host records that in a `commit-N` file. A host that was
+lost in between may lack its `commit-N`, so one host's file is enough. The files copied here lie as
+if all ranks had run on this host.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rdb.agents.elsewhere import Elsewhere
 from rdb.agents.fetching import File, fetch_files, listed
-from rdb.coordinate.joining import APART, checkpoints_of
+from rdb.coordinate.centre import APART, checkpoints_of
 from rdb.errors import RdbError, UnknownJob
 from rdb.launch.hosts import folded
 from rdb.recording import Job, open_job
@@ -28,8 +28,10 @@ def is_apart(job: Job) -> bool:
 
 
 def gather(job: Job, at: str | None = None, since: int | None = None) -> Job:
-    """The job with the checkpoint AT, the newest one, or all SINCE that one, as far as hosts have
-    what is not here yet."""
+    """Copies checkpoints that are not on this host yet, and returns the job opened again.
+
+    AT (`ckpt:N`) chooses one checkpoint, SINCE all from that number; default: the newest one.
+    """
     if not is_apart(job):
         return job
     with Elsewhere(job, [str(one) for one in job.meta.get("hosts", ())]) as elsewhere:
@@ -40,7 +42,10 @@ def gather(job: Job, at: str | None = None, since: int | None = None) -> Job:
 
 
 def checkpoints_elsewhere(job: Job, hosts: Collection[str]) -> list[int]:
-    """Numbers of those that any host knows; what was prepared for a job without is taken back."""
+    """Numbers of the checkpoints that any host knows.
+
+    If there are none, the directories that were prepared on HOSTS are removed.
+    """
     with Elsewhere(job, list(hosts)) as elsewhere:
         numbers = _Found(elsewhere, job).numbers
         if not numbers:
@@ -50,7 +55,7 @@ def checkpoints_elsewhere(job: Job, hosts: Collection[str]) -> list[int]:
 
 
 class _Found:
-    """What each host has of a job."""
+    """The files of the job on each host."""
 
     def __init__(self, elsewhere: Elsewhere, job: Job) -> None:
         self._elsewhere = elsewhere
@@ -65,7 +70,9 @@ class _Found:
         self.numbers = sorted(there.union(checkpoints_of(str(self._job))))
 
     def chosen(self, at: str | None, since: int | None) -> list[int]:
-        """In order; what no job has is refused where it is looked for."""
+        """The chosen numbers, in order; empty for an AT that is unknown (the caller's search
+        refuses it).
+        """
         if since is not None:
             return [number for number in self.numbers if number >= since]
         asked = {f"ckpt:{number}": number for number in self.numbers}
@@ -74,7 +81,7 @@ class _Found:
         return self.numbers[-1:]
 
     def bring(self, number: int) -> None:
-        """All of it, or an error that says whose part is missing; its record last."""
+        """Copies checkpoint NUMBER, its `commit-N` file last; UnknownJob names a missing part."""
         holders = [self._holder(rank, number) for rank in range(self._nranks)]
         for rank, host in enumerate(holders):
             if host is not None:
@@ -84,7 +91,7 @@ class _Found:
             self._fetch(host, {f"commit-{number}"})
 
     def _holder(self, rank: int, number: int) -> str | None:
-        """The host that has that rank's part; None: it is here."""
+        """The host that has RANK's part of checkpoint NUMBER; None: this host has it."""
         needed = {
             f"rank-{rank}/state-{number}",
             image_path(Path(f"rank-{rank}"), number).as_posix(),
@@ -95,10 +102,10 @@ class _Found:
         if all((self._job / name).exists() for name in needed):
             return None
         gone = self._elsewhere.failed
-        why = f"{folded(list(gone))} does not answer" if gone else "it is on none of its hosts"
+        why = f"{folded(list(gone))} does not answer" if gone else "no host of the job has it"
         raise UnknownJob(
             f"checkpoint {number} of {self._job.name} lacks the image of rank {rank}: {why}",
-            "wait for the host, or restart a pack that was made before",
+            "try again when the host answers, or restart an earlier pack of the job",
         )
 
     def _bring_rank(self, host: str, rank: int, number: int) -> None:
@@ -120,5 +127,5 @@ class _Found:
         except RdbError as error:
             raise RdbError(
                 f"{host}: {error.message}",
-                "it may have dropped that for a newer checkpoint: ask again",
+                "the job may have removed this checkpoint for a newer one: try again",
             ) from error

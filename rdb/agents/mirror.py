@@ -1,7 +1,8 @@
-"""While a job runs on hosts that share no disk: what its ranks tell each other reaches all of them.
+"""Copies the files by which ranks tell each other things, while a job runs on hosts without a
+shared disk.
 
-Each directory of the job is looked at, this host's by us and the others by their agents; what is
-new in one is put into the others.
+This process watches its own directory of the job, the agents watch theirs. A new file in one
+directory is written to all others.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from rdb.agents.published import news, packed, put, unpacked
 from rdb.agents.starting import Agents
 from rdb.errors import RdbError
 
-_HERE = ""  # instead of a host: the directory that we see ourselves
+_HERE = ""  # stands for this process's own directory instead of a host
 
 
 class Mirror:
-    """Of the job's directory here and those on HOSTS."""
+    """Keeps the job's directory here and those on HOSTS alike."""
 
     def __init__(self, agents: Agents, hosts: Sequence[str], job: Path) -> None:
         self._agents, self._job = agents, job
         self._known: dict[str, set[str]] = {place: set() for place in (_HERE, *hosts)}
 
     async def run(self) -> None:
-        """Until it is cancelled; a host that is gone is not looked at any more."""
+        """Runs until cancelled; stops watching a host that is gone."""
         await asyncio.gather(*map(self._watch, self._known))
 
     async def _watch(self, place: str) -> None:
@@ -35,7 +36,9 @@ class Mirror:
                 self._known[place].update(found)
                 for name, data in found.items():
                     await self._tell(name, data)
-        except RdbError:  # mpirun notices it too, and ends the job
+        except (RdbError, OSError):
+            # mpirun notices the lost host, too, and ends the job; where the disk here is full, the
+            # ranks that wait for a file give up
             return
 
     async def _news(self, place: str) -> dict[str, bytes]:
@@ -57,5 +60,5 @@ class Mirror:
         message, _ = packed({name: data})
         try:
             await self._agents.one(place, {"op": "publish", **message}, data)
-        except RdbError:  # its own task has noticed
+        except RdbError:  # the watcher of PLACE has noticed it
             return

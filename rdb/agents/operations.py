@@ -1,40 +1,40 @@
-"""What an agent does for those who have proved that they may ask: of one job, on this host."""
+"""What an agent of this host does for holders of the job's certificate."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import time
 from pathlib import Path
+from threading import Event
 
-from rdb.agents.here import ranks_here
 from rdb.agents.parts import Parts
 from rdb.agents.published import news, packed, put, unpacked
 from rdb.coordinate.pausing import Pausing
-from rdb.coordinate.request import request, running, taken
-from rdb.errors import RdbError, Usage
-from rdb.recording import Job, RankRecording, open_job
+from rdb.coordinate.request import checkpoint_all
+from rdb.errors import Usage
+from rdb.recording import Job, open_job
 from rdb.wire.channel import Message
+from rdb.wire.identity import Identity
 from rdb.wire.peer import Answer
-
-_TIMEOUT_MAX_S = 600
 
 
 class Operations:
-    """Those of the job at this path, which is the only one that its secret opens."""
+    """The operations of one job, JOB, the only one that its certificate is valid for."""
 
-    def __init__(self, job: str, secret: bytes) -> None:
+    def __init__(self, job: str, identity: Identity) -> None:
         self._path = job
-        self._parts = Parts(job, secret)
+        self._parts = Parts(job, identity)
         self._live: Pausing | None = None
+        self._closed = Event()
 
     async def answer(self, message: Message, data: bytes) -> Answer:
         operation = message["op"]
         if operation == "ranks":
             return {"ranks": await asyncio.to_thread(self._ranks)}, b""
         if operation == "checkpoint":
-            timeout_s = min(int(message["timeout_s"]), _TIMEOUT_MAX_S)
-            return {"taken": await asyncio.to_thread(self._checkpoint, timeout_s)}, b""
+            job, timeout_s = self._job(), int(message["timeout_s"])
+            rows = await asyncio.to_thread(checkpoint_all, job, timeout_s, self._closed)
+            return {"taken": rows}, b""
         if operation in ("pause", "resume"):
             return {"states": await asyncio.to_thread(self._signal, operation, message)}, b""
         if operation == "published":
@@ -43,12 +43,11 @@ class Operations:
             for name, content in unpacked((message, data)).items():
                 put(Path(self._path), name, content)
             return {}, b""
-        if operation == "alone":
-            return {"ranks": [one.as_json() for one in ranks_here()]}, b""
         return await asyncio.to_thread(self._parts.answer, message, data)
 
     def close(self) -> None:
-        """Who paused ranks and is gone does not leave them so."""
+        """Resumes the ranks that were paused, and waits for no checkpoint: nobody is left."""
+        self._closed.set()
         if self._live is not None:
             self._live.close()
 
@@ -56,7 +55,7 @@ class Operations:
         return open_job(self._path)
 
     def _ranks(self) -> list[Message]:
-        """Processes of the job that are of this host."""
+        """The processes of the job that run on this host."""
         if not os.path.exists(os.path.join(self._path, "job.json")):
             return []
         found = []
@@ -76,25 +75,6 @@ class Operations:
                 )
         return found
 
-    def _checkpoint(self, timeout_s: int) -> list[Message]:
-        job = self._job()
-        asked: list[tuple[RankRecording, int]] = []
-        answers: list[Message] = []
-        for recording in running(job):
-            try:
-                asked.append((recording, request(recording)))
-            except RdbError as error:
-                answers.append({"process": recording.name, "error": error.message})
-        until_s = time.monotonic() + timeout_s
-        for recording, before in asked:
-            image = taken(recording, before, until_s)
-            answers.append(
-                {"process": recording.name, "number": image.number, "event": image.event}
-                if image is not None
-                else {"process": recording.name, "error": f"no event in {timeout_s} s"}
-            )
-        return answers
-
     def _signal(self, operation: str, message: Message) -> dict[str, str]:
         job = self._job()
         self._live = self._live or Pausing(job)
@@ -113,7 +93,7 @@ class Operations:
 
 
 def known_job(path: str) -> str:
-    """A job's directory as an agent may be told it."""
+    """PATH, if it is absolute and normal as a job's directory must be.  Usage: it is not."""
     if not os.path.isabs(path) or os.path.normpath(path) != path:
-        raise Usage(f"agent: {path!r} is no job's directory")
+        raise Usage(f"agent: {path!r} cannot be a job's directory: expected a normal absolute path")
     return path

@@ -1,6 +1,6 @@
-"""Before a job starts on hosts that share no file system: each gets what its ranks need there.
+"""Prepares hosts that share no file system: each gets the files that its ranks need at the start.
 
-And while it runs: what its ranks tell each other by files.
+While the job runs, the files by which ranks tell each other things are copied between hosts.
 """
 
 from __future__ import annotations
@@ -13,17 +13,12 @@ from pathlib import Path
 from rdb.agents.elsewhere import Elsewhere
 from rdb.agents.fetching import listed, prepare, put_copy, put_pack
 from rdb.agents.mirror import Mirror
-from rdb.coordinate.joining import APART, CENTRE, NO_CENTRE
+from rdb.agents.parts import FOLDERS, MADE
+from rdb.coordinate.centre import APART, CENTRE, NO_CENTRE
 from rdb.errors import RdbError
 from rdb.private import opener
 from rdb.recording import Job
-from rdb.wire.secret import same_hca_key
-
-_MADE_HERE = (
-    *("job.json", "restart.json", "later-files", "sockets-ranks", "kept-budget"),
-    *("in-flight-*", "verbs-plan-*", "verbs-begun-*", "mpi-files-*"),
-)
-_FOLDERS = ("later", "mpi-files")
+from rdb.wire.identity import same_hca_key
 
 
 @contextmanager
@@ -34,12 +29,11 @@ def prepared_hosts(
     parent: Job | None = None,
     copies: Callable[[Sequence[str]], Mapping[Path, str]] = lambda _: {},
 ) -> Iterator[bool]:
-    """Makes the job's directory where it is not seen; False if all hosts see it.
+    """Makes the job's directory on the hosts that do not see it; yields False if all hosts see it.
 
-    PACK: what it is a branch of, for those that do not have it; PARENT is that job here.
-    COPIES is told those hosts first, and says of files in the directory where they are to be; it
-    may refuse.
-    While this is open the directories are kept alike.
+    PACK: the pack of PARENT, the job that JOB is a branch of, for hosts without PARENT. COPIES gets
+    the names of those hosts and returns the host of each file that is needed elsewhere; it may
+    raise RdbError. While the context is open, `Mirror` keeps the directories alike.
     """
     if not hosts:
         yield False
@@ -47,12 +41,17 @@ def prepared_hosts(
     with Elsewhere(job, hosts) as elsewhere:
         elsewhere.agents.need_all()
         if elsewhere.apart:
-            moved = copies(elsewhere.apart)
-            _prepare(elsewhere, job, pack, parent)
-            for path, host in moved.items():
-                if path.exists():
-                    elsewhere.call(put_copy(elsewhere.agents, host, path))
-                    path.unlink()
+            try:
+                moved = copies(elsewhere.apart)
+                _prepare(elsewhere, job, pack, parent)
+                for path, host in moved.items():
+                    if path.exists():
+                        elsewhere.call(put_copy(elsewhere.agents, host, path))
+                        path.unlink()
+            except BaseException:
+                elsewhere.all({"op": "discard"})
+                (job.path / APART).unlink(missing_ok=True)
+                raise
             with elsewhere.meanwhile(Mirror(elsewhere.agents, elsewhere.apart, job.path).run()):
                 yield True
             return
@@ -65,10 +64,10 @@ def _prepare(elsewhere: Elsewhere, job: Job, pack: Path | None, parent: Job | No
     same_hca_key(job.path)
     files = {
         path.name: path.read_bytes().decode("utf-8", "surrogateescape")
-        for pattern in _MADE_HERE
-        for path in job.path.glob(pattern)
+        for path in job.path.iterdir()
+        if MADE.match(path.name)
     }
-    folders = [name for name in _FOLDERS if (job.path / name).is_dir()]
+    folders = [name for name in FOLDERS if (job.path / name).is_dir()]
     message = {
         **{"files": files, "folders": folders},
         **{"parent": str(parent.path) if parent else None},
@@ -93,7 +92,7 @@ def _bring_parent(elsewhere: Elsewhere, parent: Job, pack: Path | None) -> None:
         path = elsewhere.call(put_pack(elsewhere.agents, host, pack, sha256))
         if path != str(parent.path):
             raise RdbError(
-                f"{host} has unpacked {pack.name} as {path}, this host as {parent.path}",
+                f"{host} has unpacked {pack.name} into {path}, this host into {parent.path}",
                 "set RDB_HOME to a directory of the same name on all hosts",
             )
 
@@ -101,7 +100,7 @@ def _bring_parent(elsewhere: Elsewhere, parent: Job, pack: Path | None) -> None:
 def recorded_elsewhere(job: Job, hosts: Sequence[str]) -> Collection[int]:
     """Ranks whose recordings are on hosts that do not see the job's directory.
 
-    What was prepared for a job without any is taken back.
+    If no rank has recorded anything, the prepared directories are removed.
     """
     with Elsewhere(job, hosts) as elsewhere:
         answers = elsewhere.all({"op": "ranks"})
@@ -114,8 +113,47 @@ def recorded_elsewhere(job: Job, hosts: Sequence[str]) -> Collection[int]:
         return found
 
 
+def recorded_anywhere(job: Job, hosts: Sequence[str]) -> Collection[int]:
+    """The ranks that have recorded something, here or on HOSTS; all if a host does not answer.
+
+    For a job that an error has interrupted: what may be on other hosts can still be asked for.
+    """
+    here = {rank for rank in job.ranks if (job.path / f"rank-{rank}/log-000000.seg").exists()}
+    if not (job.path / APART).exists():
+        return here
+    try:
+        return here.union(recorded_elsewhere(job, hosts))
+    except RdbError:
+        return range(int(job.meta.get("nranks") or 1))
+
+
+def remove_everywhere(job: Job) -> dict[str, str]:
+    """Removes the job here and on hosts with disks of their own.
+
+    Returns the hosts that may still have their part, with the reason.  RdbError: a rank runs.
+    """
+    hosts = [str(one) for one in job.meta.get("hosts", ())]
+    try:
+        elsewhere = Elsewhere(job, hosts)
+    except RdbError as error:
+        job.remove()
+        return dict.fromkeys(hosts, error.message)
+    with elsewhere:
+        for process, state in elsewhere.states().items():
+            if state in ("running", "paused"):
+                raise RdbError(f"rank {process} of {job.name} still runs", "end the job first")
+        job.remove()
+        left = dict(elsewhere.failed)
+        for host in elsewhere.apart:
+            try:
+                elsewhere.call(elsewhere.agents.one(host, {"op": "discard", "recorded": True}))
+            except RdbError as error:
+                left[host] = error.message
+        return left
+
+
 def copies_elsewhere(job: Job, copies: Mapping[Path, str]) -> list[tuple[str, Path]]:
-    """COPIES: of files, and the host of each.  Those that are there now."""
+    """COPIES maps a file to its host.  Returns those that are on their hosts now."""
     with Elsewhere(job, list(copies.values())) as elsewhere:
         names = {
             host: {one[0] for one in elsewhere.call(listed(elsewhere.agents, host))}

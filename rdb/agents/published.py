@@ -1,7 +1,7 @@
-"""What ranks tell each other by files of their job's directory, and an agent on to other hosts.
+"""Files in the job's directory by which ranks tell each other things; agents copy them.
 
-At a restart: which numbers queue pairs have now, and where sockets meet; without a recording: who
-speaks for all ranks.  A file is seen whole or not at all, and does not change.
+At a restart: the new numbers of queue pairs, and the addresses of sockets. Without a recording: the
+address of the rank that speaks for all. A file appears complete (by rename) and does not change.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from rdb.errors import Usage
 from rdb.private import opener
 from rdb.wire.peer import Answer
 
-_NAME = re.compile(r"(?:(?:sockets|verbs(?:-(?:reads|connected|ready))?)-\d+|relay\.json)\Z")
+_NAME = re.compile(r"(?:(?:sockets|doors|verbs(?:-(?:reads|connected|ready))?)-\d+|relay\.json)\Z")
 _LOOK_S = 0.01
-_PATIENCE_S = 5.0  # of one question; who asks asks again
+_PATIENCE_S = 5.0  # of one question; the asker repeats it
 
 
 async def news(job: Path, known: Collection[str]) -> dict[str, bytes]:
-    """Those that are not KNOWN; none, if there are none for some seconds."""
+    """Files whose names are not in KNOWN; waits up to _PATIENCE_S for one, then returns {}."""
     until_s = time.monotonic() + _PATIENCE_S
     while True:
         found = _found(job, known)
@@ -48,9 +48,9 @@ def _found(job: Path, known: Collection[str]) -> dict[str, bytes]:
 
 
 def put(job: Path, name: str, data: bytes) -> None:
-    """It gets its name when it is whole."""
+    """Writes a file under a temporary name and renames it."""
     if not _NAME.match(name):
-        raise Usage(f"agent: {name!r} is nothing that ranks tell each other")
+        raise Usage(f"agent: {name!r} is not a file that ranks share")
     own = job / f".{name}.{secrets.token_hex(4)}"
     with open(own, "xb", opener=opener) as file:
         file.write(data)

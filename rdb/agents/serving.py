@@ -1,4 +1,4 @@
-"""`rdb agent`: one host's agent, as long as who started it holds its standard input."""
+"""`rdb agent`: one host's agent.  It runs until its standard input ends."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import sys
 from rdb.agents.operations import Operations, known_job
 from rdb.agents.tree import node
 from rdb.errors import RdbError, Usage, VersionMismatch
-from rdb.wire.channel import VERSION, Closed, Message, accept
+from rdb.wire.channel import VERSION, Channel, Closed, Message, listen
+from rdb.wire.identity import Identity, job_identity
 from rdb.wire.munge import opened
 from rdb.wire.peer import serve
-from rdb.wire.secret import KEY_BYTES, job_secret
 
 
 def agent_command(arguments: object) -> int:
@@ -25,28 +25,26 @@ def agent_command(arguments: object) -> int:
 async def _run() -> int:
     told = _told(sys.stdin.buffer.readline())
     job = known_job(str(told["job"]))
-    secret = _secret(told, job)
-    if len(secret) != KEY_BYTES:
-        raise Usage("agent: that is no job's secret")
+    identity = _identity(told, job)
     name = os.uname().nodename
-    operations = Operations(job, secret)
-    handle, tree = node(name, secret, operations.answer)
+    operations = Operations(job, identity)
+    handle, tree = node(name, identity, operations.answer)
     tasks: set[asyncio.Task[None]] = set()
 
-    async def welcome(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def welcome(channel: Channel) -> None:
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
         try:
-            await serve(await accept(reader, writer, secret), handle)
-        except RdbError as error:  # a stranger: the agent is there for others
+            await serve(channel, handle)
+        # somebody changed bytes on the way; others may still use the agent
+        except RdbError as error:
             print(f"rdb: agent on {name}: {error.message}", file=sys.stderr)
         finally:
             tasks.discard(task)
 
-    address = _address(told)
-    server = await asyncio.start_server(welcome, address, 0)
-    port = server.sockets[0].getsockname()[1]
+    listens, address = _addresses(told)
+    server, port = await listen(listens, identity, welcome)
     print(json.dumps({"name": name, "host": address, "port": port}), flush=True)
     try:
         await _until_left()
@@ -59,11 +57,11 @@ async def _run() -> int:
     return 0
 
 
-def _secret(told: Message, job: str) -> bytes:
-    """As who started it said, or as the job's directory has it."""
-    if "secret" in told:
-        return bytes.fromhex(told["secret"])
-    return opened(told["munge"]) if "munge" in told else job_secret(job)
+def _identity(told: Message, job: str) -> Identity:
+    """From the first line of input (plain, or sealed by munge), else from the job's directory."""
+    if "identity" in told:
+        return Identity(told["identity"].encode())
+    return Identity(opened(told["munge"])) if "munge" in told else job_identity(job)
 
 
 def _told(line: bytes) -> Message:
@@ -71,25 +69,33 @@ def _told(line: bytes) -> Message:
         told = json.loads(line)
         version = told["version"]
     except (ValueError, KeyError, TypeError) as error:
-        raise Usage("agent: started by rdb attach, checkpoint, restart; not by hand") from error
+        raise Usage("agent: for rdb itself: rdb attach, checkpoint and restart start it") from error
     if version != VERSION:
         raise VersionMismatch(f"agent protocol v{version}, this rdb speaks v{VERSION}")
     return dict(told)
 
 
-def _address(told: Message) -> str:
-    """Where others reach this host: as who came by ssh did, or by its name."""
+def _addresses(told: Message) -> tuple[str, str]:
+    """Where to listen, and the address at which others reach this host.
+
+    That is the ssh connection's, or the host name's.  srun(1) exports the environment of its
+    caller, whose ssh connection may be another host's: only ssh sends the identity.
+    """
     connection = os.environ.get("SSH_CONNECTION", "").split()
-    if len(connection) == 4:
-        return connection[2]
+    if "identity" in told and len(connection) == 4:
+        return connection[2], connection[2]
+    name = os.uname().nodename
     try:
-        return socket.gethostbyname(os.uname().nodename)
+        address = socket.gethostbyname(name)
     except OSError as error:
-        raise Closed(f"{os.uname().nodename} has no address: {error.strerror}") from error
+        raise Closed(f"{name} has no address: {error.strerror}") from error
+    if address.startswith("127."):  # in /etc/hosts of this host alone (Debian)
+        return "0.0.0.0", name
+    return address, address
 
 
 async def _until_left() -> None:
-    """Nothing more is said on standard input; its end is ours."""
+    """Waits for the end of standard input; nothing is read from it."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

@@ -15,28 +15,30 @@ from rdb.errors import MissingTool, RdbError, Unsupported
 from rdb.home import home
 from rdb.launch.command import own_command
 from rdb.wire.channel import VERSION, Message
+from rdb.wire.identity import job_identity
 from rdb.wire.munge import sealed
 from rdb.wire.peer import Answer
-from rdb.wire.secret import job_secret
 
 _START_S = 60.0
 _STARTS_AT_ONCE = 64
-# no questions, and a host that is gone is noticed
+# Never ask for a password; notice a host that is gone.
 _SSH = ["-x", "-oBatchMode=yes", "-oConnectTimeout=20", "-oServerAliveInterval=10"]
-_NAMES = 8  # of hosts in a message
+_NAMES = 8  # most hosts that a message names
 
 
 class Agents:
-    """An async context manager: agents are there while it is open."""
+    """Agents on HOSTS, from `async with` to its end; `failed` maps a host without one to the
+    reason.
+    """
 
     def __init__(self, job: str, hosts: Sequence[str], allocation: str | None = None) -> None:
         self.job = job
         self.hosts = list(dict.fromkeys(hosts))
         self._allocation = allocation
-        """The id of the Slurm job, whose srun starts them; None: ssh."""
-        self._secret = job_secret(job)
+        """Id of the Slurm job whose srun starts the agents; None: ssh starts them."""
+        self._identity = job_identity(job)
         self._processes: list[asyncio.subprocess.Process] = []
-        self.tree = Tree(self._secret)
+        self.tree = Tree(self._identity)
         self.failed: dict[str, str] = {}
 
     async def __aenter__(self) -> Agents:
@@ -61,7 +63,7 @@ class Agents:
         await self.close()
 
     async def all(self, message: Message) -> dict[str, Message]:
-        """Host -> its answer; of those that are not there `{"error": why}`."""
+        """Host -> its answer; `{"error": reason}` for a host without an agent."""
         missing = {host: {"error": f"{host}: {why}"} for host, why in self.failed.items()}
         return {**missing, **await self.tree.all(message)}
 
@@ -71,7 +73,7 @@ class Agents:
         return await self.tree.one(host, message, data)
 
     def need_all(self) -> None:
-        """Refuses what would be done on some hosts only."""
+        """Raises Unsupported unless every host has an agent."""
         if self.failed:
             shown = "; ".join(f"{one}: {why}" for one, why in list(self.failed.items())[:_NAMES])
             several = len(self.hosts) > 1
@@ -97,13 +99,14 @@ class Agents:
             raise MissingTool("ssh is not in PATH", "install openssh-client")
         words = ["env", f"RDB_HOME={home()}", *own_command(), "agent"]
         gate = asyncio.Semaphore(_STARTS_AT_ONCE)
-        secret = {"secret": self._secret.hex()}  # the host need not see the job's directory
+        # the host need not see the job's directory
+        told = {"identity": self._identity.pem.decode()}
 
         async def start(host: str) -> Address | None:
             async with gate:
                 line = ["ssh", *_SSH, "--", host, shlex.join(words)]
                 try:
-                    said = await self._start(line, secret, 1)
+                    said = await self._start(line, told, 1)
                 except RdbError as error:
                     self.failed[host] = error.message
                     return None
@@ -119,7 +122,7 @@ class Agents:
         line = ["srun", "--overlap", "--jobid", allocation, "-N", count, "-n", count]
         line += ["--ntasks-per-node=1", "-w", ",".join(self.hosts), "--mpi=none", "--input=all"]
         line += ["--quiet", *own_command(), "agent"]
-        credential = await asyncio.to_thread(sealed, self._secret)
+        credential = await asyncio.to_thread(sealed, self._identity.pem)
         told = {"munge": credential} if credential else {}
         said = await self._start(line, told, len(self.hosts))
         return [Address(one["name"], one["host"], one["port"]) for one in said]
@@ -127,13 +130,13 @@ class Agents:
     async def _start(
         self, line: Sequence[str], more: Mapping[str, str], count: int
     ) -> list[Message]:
-        """COUNT agents by one command; what each says of itself."""
+        """Starts COUNT agents by one command; returns the line that each prints about itself."""
         process = await asyncio.create_subprocess_exec(
             *line,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,  # the terminal's Ctrl-C is ours to pass on
+            start_new_session=True,  # the terminal's Ctrl-C must not end the agents
         )
         self._processes.append(process)
         assert process.stdin is not None and process.stdout is not None
@@ -150,7 +153,7 @@ class Agents:
                     if text.startswith(b"{"):  # a login shell may print something
                         said.append(json.loads(text))
         except TimeoutError as error:
-            raise RdbError(f"no agent in {_START_S:.0f} s") from error
+            raise RdbError(f"the agent did not start in {_START_S:.0f} s") from error
         except (OSError, ValueError) as error:
             raise RdbError(f"{line[0]}: {error}") from error
         return said
@@ -159,9 +162,9 @@ class Agents:
 async def _last_words(process: asyncio.subprocess.Process) -> str:
     assert process.stderr is not None
     words = (await process.stderr.read()).decode(errors="replace").strip().splitlines()
-    return words[-1] if words else "it ended at once"
+    return words[-1] if words else "the agent ended at once, without a message"
 
 
 def slurm_job() -> str | None:
-    """The allocation that this process is in."""
+    """The id of the Slurm allocation that this process runs in, or None."""
     return os.environ.get("SLURM_JOB_ID")

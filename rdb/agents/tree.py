@@ -1,6 +1,6 @@
-"""A tree of agents: what is asked of all goes down it, and one answer of all comes back up.
+"""A tree of agents: a question to all goes down the tree, and one combined answer comes back.
 
-So who asks talks to FANOUT agents, and so does each of them: 32 and 32 below each reach a thousand.
+The root talks to at most FANOUT agents, and so does each agent: 32, with 32 below each, make 1000.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from rdb.errors import RdbError
 from rdb.wire.channel import Closed, Message, connect
+from rdb.wire.identity import Identity
 from rdb.wire.peer import Answer, Handler, Peer
 
 FANOUT = 32
@@ -18,7 +19,7 @@ FANOUT = 32
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Of an agent: the host's name, and where it listens."""
+    """An agent: its host's name, and the address where it listens."""
 
     name: str
     host: str
@@ -26,16 +27,16 @@ class Address:
 
 
 def branches(below: Sequence[Address], fanout: int = FANOUT) -> list[list[Address]]:
-    """As many parts of nearly the same size as there may be; the first of each leads it."""
+    """Splits BELOW into at most FANOUT parts of nearly equal size; the first of a part leads it."""
     count = min(fanout, len(below))
     return [list(below[part::count]) for part in range(count)]
 
 
 class Tree:
-    """What is below a node: the same for who asks and for each agent."""
+    """The agents below a node; the root and each agent have one."""
 
-    def __init__(self, secret: bytes, fanout: int = FANOUT) -> None:
-        self._secret = secret
+    def __init__(self, identity: Identity, fanout: int = FANOUT) -> None:
+        self._identity = identity
         self._fanout = fanout
         self._peers: list[tuple[Peer, list[str]]] = []
         self.failed: dict[str, str] = {}
@@ -46,16 +47,16 @@ class Tree:
         return [name for _, names in self._peers for name in names]
 
     async def adopt(self, below: Sequence[Address]) -> None:
-        """Connects to the next ones, which connect to theirs."""
+        """Connects to the agents of the next level, which connect to theirs."""
         await asyncio.gather(*map(self._adopt, branches(below, self._fanout)))
 
     async def _adopt(self, branch: list[Address]) -> None:
         first, *rest = branch
         try:
-            peer = Peer(await connect(first.host, first.port, self._secret))
+            peer = Peer(await connect(first.host, first.port, self._identity))
         except RdbError as error:
             self.failed[first.name] = error.message
-            if rest:  # the others need not suffer for it
+            if rest:  # the agents below the lost one are adopted directly
                 await self.adopt(rest)
             return
         told = [[one.name, one.host, one.port] for one in rest]
@@ -70,7 +71,7 @@ class Tree:
         self._peers.append((peer, [one.name for one in branch if one.name not in failed]))
 
     async def all(self, message: Message) -> dict[str, Message]:
-        """Name of each agent below -> its answer, or `{"error": why}`."""
+        """Name of each agent below -> its answer, or `{"error": reason}`."""
         found: dict[str, Message] = {}
 
         async def ask(peer: Peer, names: list[str]) -> None:
@@ -84,7 +85,7 @@ class Tree:
         return found
 
     async def one(self, name: str, message: Message, data: bytes = b"") -> Answer:
-        """The answer of that agent."""
+        """The answer of the agent NAME.  Closed: there is no such agent."""
         for peer, names in self._peers:
             if name in names:
                 if name == names[0]:
@@ -97,9 +98,12 @@ class Tree:
         self._peers.clear()
 
 
-def node(name: str, secret: bytes, local: Handler) -> tuple[Handler, Tree]:
-    """What an agent of that name answers, of its own and for those below; and these."""
-    tree = Tree(secret)
+def node(name: str, identity: Identity, local: Handler) -> tuple[Handler, Tree]:
+    """The handler of the agent NAME, and its tree.
+
+    The handler passes questions down the tree, and gives LOCAL those about this host.
+    """
+    tree = Tree(identity)
 
     async def handle(message: Message, data: bytes) -> Answer:
         operation = message["op"]

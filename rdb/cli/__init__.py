@@ -1,4 +1,4 @@
-"""The command line.  `rdb exec` runs in every rank, so nothing is imported before it is needed."""
+"""The command line.  `rdb exec` runs in every rank, so a module is imported only when needed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from rdb.launch.inherited import put_aside
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code; a user never sees a traceback."""
+    """Runs one command and returns its exit code; without RDB_DEBUG, an error becomes one line."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     put_aside()
     try:
+        if "RDB_TRACE" in os.environ:
+            from rdb.trace import check_topics
+
+            check_topics()
         if arguments[:1] == ["exec"]:
             from rdb.cli.exec import exec_command
 
@@ -36,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output has gone: no message, and none at interpreter exit either.
+        # The reader of our output has gone. Print no message, and let none appear at interpreter
+        # exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:
@@ -52,7 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _exit_code(code: int, arguments: Sequence[str]) -> int:
-    """Of a failure of rdb itself.  `run` and `exec` have few of these: others are the program's."""
+    """The exit code of rdb's own failure.  `run` and `exec` use 125, as most others are the
+    program's.
+    """
     own = (Usage.exit_code, MissingTool.exit_code)
     if arguments[:1] in (["run"], ["exec"]) and code < Unsupported.exit_code and code not in own:
         return Unsupported.exit_code

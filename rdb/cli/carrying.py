@@ -1,9 +1,8 @@
-"""A job that hosts do not see goes to them as a pack."""
+"""Sends a job as a pack to hosts that do not see its directory."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,10 +17,11 @@ from rdb.home import home
 from rdb.launch.hosts import folded, read_hosts
 from rdb.recording import Job, open_job
 from rdb.recording.packing import pack
+from rdb.temporary import temporary
 
 
 def gathered(job: Job, at: str | None = None, since: int | None = None) -> Job:
-    """With what its hosts have on disks of their own."""
+    """The job with the recordings that its hosts have on disks of their own."""
     if not is_apart(job) or job.packed:
         return job
     if unrecorded(job):
@@ -36,7 +36,10 @@ def gathered(job: Job, at: str | None = None, since: int | None = None) -> Job:
 
 @contextmanager
 def carried(job: Job, args: argparse.Namespace) -> Iterator[tuple[Job, Path | None]]:
-    """The job as a restart is to know it, and the pack that hosts which do not see it get."""
+    """The job to restart, and a pack for hosts that do not see it (None: all see it).
+
+    A pack that was made for this is removed afterwards; its job then is the opened pack.
+    """
     given = Path(args.job)
     if given.is_file():
         yield job, given
@@ -46,8 +49,8 @@ def carried(job: Job, args: argparse.Namespace) -> Iterator[tuple[Job, Path | No
     if not hosts:
         yield job, None
         return
-    path = Path(home()) / f".carried-{os.getpid()}.rdb"
-    print(f"rdb: {folded(hosts)} does not see {job.path}: it goes there as a pack", file=sys.stderr)
+    path = temporary(home(), "carried")
+    print(f"rdb: {folded(hosts)} does not see {job.path}: rdb sends it as a pack", file=sys.stderr)
     try:
         if unrecorded(job):
             pack_checkpoints(job, path, choose(job, args.at).number)

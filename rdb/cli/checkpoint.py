@@ -1,4 +1,4 @@
-"""`rdb checkpoint`: a running job is asked for a checkpoint of each of its processes."""
+"""`rdb checkpoint`: takes a checkpoint of each process of a running job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from rdb.agents.elsewhere import Elsewhere
 from rdb.cli.elsewhere import reached
 from rdb.coordinate.coordinated import alive, take, unrecorded
-from rdb.coordinate.request import request, running, taken
+from rdb.coordinate.request import checkpoint_all, running
 from rdb.errors import RdbError
 from rdb.recording import Job, open_job
 from rdb.recording.processes import ProcessName
@@ -33,22 +33,22 @@ def checkpoint_command(args: argparse.Namespace) -> int:
 
 
 def _far(elsewhere: Elsewhere | None) -> bool:
-    """Does any rank run on another host?"""
+    """Whether any rank runs on another host."""
     return elsewhere is not None and "running" in elsewhere.states().values()
 
 
 def _all(job: Job, elsewhere: Elsewhere | None, timeout_s: int) -> int:
-    """Here and elsewhere side by side."""
+    """Takes checkpoints here and on other hosts at the same time; returns the exit code."""
     if elsewhere is None:
-        return _once(job, timeout_s)
+        return _print({"": {"taken": checkpoint_all(job, timeout_s)}})
     with ThreadPoolExecutor(1) as threads:
         far = threads.submit(elsewhere.all, {"op": "checkpoint", "timeout_s": timeout_s})
-        code = _once(job, timeout_s)
-        return max(code, _print_far(far.result()))
+        here = checkpoint_all(job, timeout_s)
+        return _print({"": {"taken": here}, **far.result()})
 
 
-def _print_far(answers: dict[str, Message]) -> int:
-    """A line for each process; 1 if any has no checkpoint."""
+def _print(answers: dict[str, Message]) -> int:
+    """Prints a line for each process; returns 1 if any has no checkpoint, else 0."""
     code = 0
     rows = [one for answer in answers.values() for one in answer.get("taken", ())]
     for one in sorted(rows, key=lambda one: ProcessName.parse(one["process"]).rank):
@@ -65,7 +65,7 @@ def _print_far(answers: dict[str, Message]) -> int:
 
 
 def _together(job: Job, args: argparse.Namespace) -> int:
-    """A job without a log: all ranks at once, or none."""
+    """Takes checkpoints of a job without a log: of all ranks, or of none."""
     _print_taken(job, args.timeout)
     while args.every and alive(job):
         time.sleep(args.every)
@@ -79,25 +79,7 @@ def _print_taken(job: Job, timeout_s: int) -> None:
     ranks = zip(taken_all.stood_ns, taken_all.fork_ns, taken_all.size_bytes, strict=True)
     for rank, (stood_ns, fork_ns, size) in enumerate(ranks):
         print(
-            f"rank {rank}: checkpoint {taken_all.number}, {size / 1e6:.1f} MB; it stood still for "
-            f"{stood_ns / 1e6:.1f} ms, {fork_ns / 1e6:.1f} of them for the image"
+            f"rank {rank}: checkpoint {taken_all.number}, {size / 1e6:.1f} MB; "
+            f"the rank was stopped for {stood_ns / 1e6:.1f} ms, "
+            f"{fork_ns / 1e6:.1f} of them for the image"
         )
-
-
-def _once(job: Job, timeout_s: int) -> int:
-    """All are asked before one is waited for."""
-    asked = [(recording, request(recording)) for recording in running(job)]
-    until_s = time.monotonic() + timeout_s
-    code = 0
-    for recording, before in asked:
-        image = taken(recording, before, until_s)
-        if image is not None:
-            print(f"rank {recording.name}: checkpoint {image.number} at event {image.event}")
-            continue
-        code = 1
-        print(
-            f"rdb: rank {recording.name} has not come to an event in {timeout_s} s; "
-            "its checkpoint is taken at the next one",
-            file=sys.stderr,
-        )
-    return code

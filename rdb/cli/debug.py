@@ -1,4 +1,4 @@
-"""`rdb attach` and `rdb bisect`: their own packages do the work, loaded when asked for."""
+"""`rdb attach` and `rdb bisect`.  Their packages are imported when a command needs them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from rdb.recording.processes import ProcessName
 from rdb.recording.ranges import format_ranks
 from rdb.recording.stored import check_some_stored
 
+_GOES_ON = "rdb restart {} goes on from its newest checkpoint"
+
 
 def need_gdb() -> None:
-    """Everything that shows a rank at a place needs it."""
+    """MissingTool: GDB is missing, which every view of a rank needs."""
     if shutil.which("gdb") is None:
         raise MissingTool("gdb is not in PATH", "apt-get install gdb")
 
 
 def need_ranks(name: str, rank: str | None = None, replayed: bool = True) -> Job:
-    """Refuses at once what cannot be debugged: unknown, foreign or damaged recordings.
+    """The job, for debugging.  Refuses unknown, foreign and damaged recordings.
 
-    Of a damaged rank among others it says so, and leaves it out.
-
-    REPLAYED: more than the log is needed, so a recording of the order is expanded first.
+    A damaged rank among others is named and left out. REPLAYED: the caller replays ranks, so a job
+    recorded with --record=order is expanded first.
     """
     job = open_job(name) if rank is None else open_job(name).only(rank)
     if not job.ranks:
@@ -41,7 +42,7 @@ def need_ranks(name: str, rank: str | None = None, replayed: bool = True) -> Job
 
 
 def sound_ranks(job: Job) -> Job:
-    """The job without the ranks whose logs are damaged, which are named, unless all are."""
+    """The job without its damaged ranks, which are named.  DamagedRecording: all are damaged."""
     damaged: dict[int, DamagedRecording] = {}
     for number in job.ranks:
         try:
@@ -56,12 +57,31 @@ def sound_ranks(job: Job) -> Job:
 
 
 def say_missing(job: Job) -> None:
-    """An answer about the job is one about those of its ranks that are here."""
+    """Says which ranks are missing: answers are only about those that are here."""
     if "damage" in job.meta:
-        print(f"rdb: {job.meta['damage']}: only its ranks say what it was", file=sys.stderr)
+        print(f"rdb: {job.meta['damage']}: rdb takes what is known from the ranks", file=sys.stderr)
     if job.missing:
         where = "in this pack" if job.packed else f"in {job.path}"
         print(f"rdb: no recording of rank {format_ranks(job.missing)} is {where}", file=sys.stderr)
+
+
+def say_unrecorded(job: Job) -> None:
+    if unrecorded(job):
+        print(
+            f"rdb: {job.name} ran with --record=off: only its beginning can be debugged; "
+            f"{_GOES_ON.format(job.name)}",
+            file=sys.stderr,
+        )
+
+
+def need_log(job: Job) -> Job:
+    """UnknownJob for a job without a log: there are no events to ask for."""
+    if unrecorded(job):
+        raise UnknownJob(
+            f"{job.name} ran with --record=off: it has no log",
+            _GOES_ON.format(job.name),
+        )
+    return job
 
 
 def attach_command(args: argparse.Namespace) -> int:
@@ -71,24 +91,20 @@ def attach_command(args: argparse.Namespace) -> int:
             name = args.rank and ProcessName.parse(args.rank)
             elsewhere.fetch((name.rank,) if name else None)
         job = need_ranks(args.job, args.rank)
-        if unrecorded(job):
-            print(
-                f"rdb: {job.name} ran with --record=off: there is only its beginning to look at; "
-                f"rdb restart {job.name} goes on from its newest checkpoint",
-                file=sys.stderr,
-            )
+        say_unrecorded(job)
         say_what_may_not_replay(str(job.path), args.job)
         from rdb.console.app import main
         from rdb.session.session import FEW
 
         if len(job.ranks) > FEW:
-            check_some_stored(job.path / "files")  # of a few ranks their servers do, at once
+            # a few ranks' servers check that themselves, at once
+            check_some_stored(job.path / "files")
 
         return main(job, args.script, elsewhere)
 
 
 def bisect_command(args: argparse.Namespace) -> int:
-    job = need_ranks(args.job, args.rank)
+    job = need_log(need_ranks(args.job, args.rank))
     need_gdb()
     from rdb.console.bisect import main
 

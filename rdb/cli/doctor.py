@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _STYLES = {State.OK: "green", State.DEGRADED: "yellow", State.MISSING: "bold red"}
-_PIPE_WIDTH = 1000  # nothing is cut or wrapped there
+_PIPE_WIDTH = 1000  # without a terminal nothing is cut or wrapped
 
 
 def doctor_command(args: argparse.Namespace) -> int:
@@ -59,7 +59,7 @@ def _text(content: str, style: str = "") -> Text:
 
 
 def _found(found: Finding) -> Text:
-    """What was found; where it is not well, also what that means and what to do."""
+    """The finding's detail; if the state is not OK, also its meaning and remedy."""
     text = _text(found.detail)
     if found.state is not State.OK:
         text.append(f"\n{found.meaning}")
@@ -74,5 +74,5 @@ def _summary(findings: Sequence[Finding]) -> str:
     if lacking:
         return f"rdb does not work here; missing: {', '.join(lacking)}"
     if less:
-        return f"rdb works here, with less: {', '.join(less)}"
+        return f"rdb works here, with limits: {', '.join(less)}"
     return "rdb works here"

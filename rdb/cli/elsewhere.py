@@ -1,4 +1,4 @@
-"""What commands have in common that ask for a job's ranks on other hosts."""
+"""Shared by commands that ask for a job's ranks on other hosts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def reached(job: Job, hosts_file: str | None = None) -> Iterator[Elsewhere | None]:
-    """Agents on the job's other hosts; None if there are none, or none answers, which is said."""
+    """Agents on the job's other hosts; None if no other host has one (a message says so)."""
     hosts = hosts_of(job, hosts_file)
     if not hosts:
         yield None
         return
-    from rdb.agents.elsewhere import Elsewhere  # late: asyncio takes as long as all else
+    from rdb.agents.elsewhere import Elsewhere  # late import: asyncio takes as long as all the rest
 
     try:
         elsewhere = Elsewhere(job, hosts)
@@ -38,7 +38,7 @@ def reached(job: Job, hosts_file: str | None = None) -> Iterator[Elsewhere | Non
 
 
 def hosts_of(job: Job, hosts_file: str | None = None) -> list[str]:
-    """The hosts that a job's ranks run on, or that have parts of it; none for one that is here."""
+    """The other hosts that run the job's ranks or hold parts of it; empty if all is here."""
     if job.packed and hosts_file is None:
         return []
     here = os.uname().nodename
@@ -47,13 +47,13 @@ def hosts_of(job: Job, hosts_file: str | None = None) -> list[str]:
         last = job.process(rank).programs[-1].glance()
         try:
             host = last.meta.get("host")
-        except DamagedRecording:  # who reads its log says so
+        except DamagedRecording:  # the log's reader reports it
             continue
         if host is not None and last.end is None:
             unfinished.append(str(host))
     named = unfinished
     if hosts_file is not None:
         named = [one.name for one in read_hosts(hosts_file)] + unfinished
-    elif unfinished or len(job.ranks) < (job.meta.get("nranks") or 1):  # else all is here
+    elif unfinished or len(job.ranks) < (job.meta.get("nranks") or 1):  # otherwise all is here
         named = [str(one) for one in job.meta.get("hosts", ())] + unfinished
     return [name for name in dict.fromkeys(named) if name != here]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from rdb.environment import for_rdb_exec
 from rdb.errors import Unsupported, Usage
 from rdb.home import home
 from rdb.launch import inherited
@@ -31,37 +32,40 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --job DIR         the job's directory, made before (default: $RDB_JOB_DIR, or found by the launch)
   --hash-every N    store a hash of memory every N events (0: never)
   --checkpoint-every N
-                    a checkpoint every 1000events, 64MB of log or 10s; 0: none
-  --keep N          keep the newest 4checkpoints, 500MB or 60s of each process
-  --log-budget N    the log ends, with a mark, when it has 500MB or 2GB; the program goes on
-  --kept-budget N   what the job overwrites or deletes is kept for restarts as long as it is
-                    500MB or 2GB at most, on each host
-  --slice MS        a thread that computes gives way to one that waits after so many milliseconds
+                    take a checkpoint every N, such as 1000events, 64MB (of log) or 10s; 0: none
+  --keep N          keep only the newest N of each process, such as 4checkpoints, 500MB or 60s
+  --log-budget N    stop recording when the log reaches N, such as 500MB or 2GB; the program goes on
+  --kept-budget N   keep at most N, such as 500MB or 2GB, on each host, of what the job overwrites
+                    or deletes in files (restarts need it)
+  --slice MS        a computing thread gives way to a waiting one after MS milliseconds
                     (default: 20)
-  --check HOW       what the program hands out is compared in every replay: sample (default: of
-                    more than 64 KiB in one piece), full (all of it), off (nothing)
-  --record order    log the order of messages, not what is in them: the ranks make that again
-                    together when somebody asks for it
+  --check HOW       how much of the program's output each replay compares: sample (default: of
+                    pieces above 64 KiB a sample), full (all of it), off (nothing)
+  --record order    log the order of messages, not their contents, which rdb expand regenerates
   --record off      run without a recording, threads in parallel; below mpirun or srun the job takes
-                    checkpoints when rdb checkpoint asks
-  --lax             pass on system calls that rdb does not know, instead of stopping
-  --no-children     child processes run native, unrecorded
-  --cpu LEVEL       highest CPU level shown to the program: x86-64-v2, x86-64-v3 (default), native
-  --hca WHICH       what is below the program's verbs: soft (a software HCA over TCP), real (the
+                    checkpoints when rdb checkpoint asks for one
+  --lax             let the kernel answer system calls that rdb does not know, instead of stopping
+  --no-children     do not record child processes
+  --cpu LEVEL       highest x86-64 level shown to the program: x86-64-v2, x86-64-v3 (default),
+                    native
+  --hca WHICH       the HCA that the program's verbs use: soft (a software HCA over TCP), real (the
                     machine's devices), auto (real, if there are any; default, or $RDB_HCA)
-  --mpi NAME        the MPI below the program, which may be built for another one: openmpi, mpich
-                    (default: the launcher's, or $RDB_MPI)
+  --mpi NAME        the MPI that the program runs with, also if it was built for another one:
+                    openmpi, mpich (default: the launcher's, or $RDB_MPI)
 """
 
 
 def exec_command(arguments: Sequence[str]) -> int:
-    """Does not return when it works.  Parsed by hand: argparse costs every rank 10 ms."""
+    """Becomes rdb-exec; returns only for --help.  RdbError: this rank cannot be recorded.
+
+    Parsed by hand: argparse costs every rank 10 ms.
+    """
     if arguments[:1] == ["--restart"] and len(arguments) == 2:
         from rdb.live.rank import restart_rank
 
         return restart_rank(arguments[1])
     if arguments[:1] == ["--expand"] and len(arguments) in (2, 4):
-        from rdb.live.expand.together import expand_rank
+        from rdb.live.expand.all_ranks import expand_rank
 
         return expand_rank(arguments[1], arguments[3] if len(arguments) == 4 else None)
     name: str | None = None
@@ -110,17 +114,21 @@ def exec_command(arguments: Sequence[str]) -> int:
             mpi = value
         elif option == "--check":
             if value not in CHECK_CHOICES:
-                raise Usage(f"exec: --check {value}: no such choice", ", ".join(CHECK_CHOICES))
+                raise Usage(
+                    f"exec: --check {value}: no such choice", f"write {', '.join(CHECK_CHOICES)}"
+                )
             options += ["--check", value]
         elif option == "--cpu":
             if value not in CPU_CHOICES:
-                raise Usage(f"exec: --cpu {value}: no such choice", ", ".join(CPU_CHOICES))
+                raise Usage(
+                    f"exec: --cpu {value}: no such choice", f"write {', '.join(CPU_CHOICES)}"
+                )
             options += ["--cpu", value]
         elif option in _LIMITS:
             options += [option, check_limit(option, value)]
         elif option == "--record":
             if value not in ("full", "order", "off"):
-                raise Usage(f"exec: --record {value}: no such choice", "full, order, off")
+                raise Usage(f"exec: --record {value}: no such choice", "write full, order, off")
             options.append(f"--record={value}")
         elif value.isdigit():
             options += [option, value]
@@ -134,7 +142,8 @@ def exec_command(arguments: Sequence[str]) -> int:
     program = find_program(rest[0])
     place = where(os.environ)
     if "--record=off" in options and place.nranks is None:
-        rank, files = "/", "/"  # nothing is written, and there is nowhere for checkpoints
+        # nothing is written: a process without a launcher has no place for checkpoints
+        rank, files = "/", "/"
         shared = os.path.abspath(job) if job else home()
     else:
         record = "--record=off" not in options
@@ -164,7 +173,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         [*options, *hca_options(hca, shared), "--exe", look_up(rest[0])],
         mpi,
     )
-    os.environ.pop("RDB_JOB_DIR", None)  # the program's environment stays its own
-    environment = inherited.for_rdb_exec(os.environ)
+    os.environ.pop("RDB_JOB_DIR", None)  # hide it from the program
+    environment = for_rdb_exec(os.environ)
     inherited.hand_on()
     os.execve(line[0], line, environment)

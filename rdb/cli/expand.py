@@ -1,4 +1,4 @@
-"""`rdb expand`, and what other commands do first with a job of which the order was recorded."""
+"""`rdb expand`, and the same for commands that replay a job recorded with --record=order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rdb.recording.order import order_ranks, unexpanded
 def expand_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
     if not order_ranks(job):
-        raise Usage(f"{job.name} was recorded in full: there is nothing to expand")
+        raise Usage(f"{job.name} was not recorded with --record=order: there is nothing to expand")
     if not unexpanded(job):
         print(f"rdb: {job.name} is expanded already", file=sys.stderr)
         return 0
@@ -23,20 +23,20 @@ def expand_command(args: argparse.Namespace) -> int:
 
 
 def expand_if_needed(job: Job) -> None:
-    """Before ranks of it are replayed, each alone."""
+    """Called before ranks of the job are replayed one by one."""
     if unexpanded(job):
         _expand(job, None, None, None)
 
 
 def _expand(job: Job, mpi: str | None, launcher: str | None, hosts: str | None) -> None:
-    from rdb.live.expand.together import expand  # late: it knows launchers
+    from rdb.live.expand.all_ranks import expand  # late import: it loads the launchers
 
     shown = sys.stderr.isatty()
     start = time.monotonic()
 
     def progress(count: int) -> None:
         if shown:
-            text = f"rdb: {job.name}: making its messages again, {count:,} bytes"
+            text = f"rdb: {job.name}: regenerating message contents, {count:,} bytes so far"
             print(f"\r{text}", end="", file=sys.stderr, flush=True)
 
     try:
@@ -48,7 +48,7 @@ def _expand(job: Job, mpi: str | None, launcher: str | None, hosts: str | None) 
     if not count:
         return  # no message was long enough to be left out of a log
     print(
-        f"rdb: {job.name} holds the order of messages: all ranks together have made their "
-        f"{count:,} bytes again, in {took:.1f} s",
+        f"rdb: {job.name} held only the order of messages: a replay of all ranks regenerated "
+        f"{count:,} bytes in {took:.1f} s",
         file=sys.stderr,
     )

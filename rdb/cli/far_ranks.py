@@ -1,4 +1,4 @@
-"""What `rdb info` says of ranks whose recordings are on other hosts."""
+"""Ranks in `rdb info` whose recordings are on other hosts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ _OPEN = "open on "
 
 
 def look_elsewhere(job: Job, processes: list[dict[str, Any]], hosts_file: str | None) -> None:
-    """States of ranks that run on other hosts, and ranks whose recordings are only there, from
-    those who can see them."""
+    """Fills in, from their hosts, the states of ranks that run elsewhere, and adds ranks whose
+    recordings are only there.
+    """
     rows = [row for row in processes if str(row["state"]).startswith(_OPEN)]
     missing = sorted(set(range(job.meta.get("nranks") or 0)) - {row["rank"] for row in processes})
     if job.packed or not job.meta.get("hosts"):
-        missing = []  # a pack has those that were asked for; all the others' would be here
+        # a pack has the ranks that were asked for; a job without hosts has all ranks here
+        missing = []
     if not rows and not missing and hosts_file is None:
         return
     with reached(job, hosts_file) as elsewhere:
@@ -42,7 +44,7 @@ def look_elsewhere(job: Job, processes: list[dict[str, Any]], hosts_file: str | 
 
 
 def _row(one: dict[str, Any], apart: list[str]) -> dict[str, Any]:
-    """As of one that is here, with what its host says."""
+    """The row of a process that is not here, in the form of `_process_row` (rdb/cli/jobs.py)."""
     name = str(one["process"])
     there = one.get("host") in apart
     program = {
@@ -50,7 +52,7 @@ def _row(one: dict[str, Any], apart: list[str]) -> dict[str, Any]:
         "name": name,
         "program": None,
         "argv": one.get("argv", []),
-        "state": f"{one['state']}, not brought here" if there else one["state"],
+        "state": f"{one['state']}, on its host only" if there else one["state"],
         "events": one.get("event", -1) + 1,
         "checkpoints": one.get("checkpoints", 0),
         "first_event": 0,

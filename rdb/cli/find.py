@@ -1,5 +1,6 @@
-"""`rdb find-event`: events of all ranks that a query is true of, from the logs alone, but for
-predicates over the program's arrays, for which the ranks are brought to their events."""
+"""`rdb find-event`: the events of all ranks that match a query.  It reads the logs alone, unless
+the query asks for the program's state; then the ranks are brought to their events.
+"""
 
 from __future__ import annotations
 
@@ -10,34 +11,35 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from rdb.cli.debug import need_gdb, need_ranks, say_missing, sound_ranks
+from rdb.cli.debug import need_gdb, need_log, need_ranks, say_missing, sound_ranks
 from rdb.cli.output import print_json, print_table
 from rdb.commands.quoting import has_predicate
 from rdb.errors import DamagedRecording, Usage
 from rdb.recording import Job, open_job
 from rdb.recording.query.find import find_events
-from rdb.recording.query.query import Query
+from rdb.recording.query.query import Query, of_events
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 Found = tuple[list[dict[str, Any]], int]
-"""Rows, and of how many events."""
+"""Rows, and the number of events that they stand for."""
 
 
 def find_command(args: argparse.Namespace) -> int:
-    """0: some, 1: none, 5: none, and ranks have given no answer."""
-    if has_predicate(args.query):
+    """Exit code: 0 if events match, 1 if none does, 5 if none does and ranks gave no answer."""
+    if has_predicate(args.query) or not of_events(args.query)[0]:
         return _of_program(args)
     if Query(args.query).uses_paths:
         raise Usage(
-            "the logs do not hold the paths that calls are given",
-            f"rdb attach {args.job}, and there: find-event {args.query}",
+            "rdb find-event cannot search for paths: they are in the program's memory, not in logs",
+            f"use the console: rdb attach {args.job}, then find-event {args.query}",
         )
-    job = sound_ranks(_opened(args.job, args.rank))
+    job = need_log(sound_ranks(_opened(args.job, args.rank)))
     say_missing(job)
     search = partial(_search, args.job, args.rank, args.query, args.way, _limit(args))
     parts = _side_by_side(search, job.ranks)
@@ -46,27 +48,47 @@ def find_command(args: argparse.Namespace) -> int:
 
 
 def _side_by_side(search: Callable[[int], Found], ranks: Sequence[int]) -> list[Found]:
-    """In a process for each processor; none of them is left when this one ends."""
+    """Runs SEARCH for each rank, with a worker process for each processor.
+
+    The workers end with this process.
+    """
     workers = min(len(ranks), os.cpu_count() or 1)
     if workers == 1:
         return [search(rank) for rank in ranks]
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(workers, context, _worker, (os.getpid(),)) as pool:
-        # The terminal's Ctrl-C is for this process alone: submitting forks the others.
+    with _one_interrupt():
+        pool = ProcessPoolExecutor(workers, context, _worker, (os.getpid(),))
+        # Workers inherit the blocked SIGINT (submit forks): the terminal's Ctrl-C is for this
+        # process.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             parts = [pool.submit(search, rank) for rank in ranks]
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            return [one.result() for one in parts]
-        except BaseException:
+            found = [one.result() for one in parts]
+            pool.shutdown()
+        except BaseException:  # in shutdown() too: the workers would wait for work for ever
             for process in multiprocessing.active_children():
                 process.kill()
             raise
+    return found
+
+
+@contextmanager
+def _one_interrupt() -> Iterator[None]:
+    """Ignores further Ctrl-C after the first: the first one ends the process."""
+
+    def interrupted(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    yield
+    signal.signal(signal.SIGINT, before)  # not restored after an interrupt: the process is ending
 
 
 def _worker(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # it has ended meanwhile
+    if os.getppid() != parent:  # the parent has ended before prctl()
         os._exit(1)
 
 
@@ -75,13 +97,15 @@ def _limit(args: argparse.Namespace) -> int:
 
 
 def _of_program(args: argparse.Namespace) -> int:
-    job = need_ranks(args.job, args.rank)
+    job = need_log(need_ranks(args.job, args.rank))
     need_gdb()
     from rdb.console.lifetime import supervised
     from rdb.session.found_events import found_events
 
     async def work() -> int:
         answers = await found_events(job, args.query, job.ranks, args.way, _limit(args))
+        if answers and all(one.refused for one in answers):
+            raise Usage(answers[0].undefined)
         for one in answers:
             said = one.problem or one.undefined
             if said:
@@ -103,7 +127,8 @@ def _show(
     if args.json:
         print_json(rows)
     elif rows:
-        start_ns = min(_start_ns(job, rank) for rank in job.ranks)
+        firsts = (next(job.rank(rank).records(), None) for rank in job.ranks)
+        start_ns = min(one.at_ns for one in firsts if one is not None)
         print_table(
             ("RANK", "EVENT", "SECONDS", "WHAT"),
             [
@@ -118,7 +143,7 @@ def _show(
             right=(0, 1, 2),
         )
     else:
-        print(f"rdb: no event of {job.name} is like that: {args.query}", file=sys.stderr)
+        print(f"rdb: the query is true of no event of {job.name}: {args.query}", file=sys.stderr)
     return 0 if rows else 1
 
 
@@ -151,7 +176,3 @@ def _search(name: str, only: str | None, text: str, way: str, limit: int, rank: 
         for one in itertools.islice(found, limit)
     ]
     return rows, sum(row["events"] for row in rows)
-
-
-def _start_ns(job: Job, rank: int) -> int:
-    return next(job.rank(rank).records()).at_ns

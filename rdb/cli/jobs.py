@@ -13,6 +13,7 @@ from rdb.cli.debug import say_missing
 from rdb.cli.far_ranks import look_elsewhere
 from rdb.cli.output import print_json, print_table
 from rdb.coordinate.board import State
+from rdb.coordinate.centre import APART
 from rdb.coordinate.coordinated import committed, damaged_commits, slots_of, unrecorded
 from rdb.errors import RdbError, UnknownJob
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
@@ -93,7 +94,7 @@ def _job_row(job: Job) -> dict[str, Any]:
 
 
 def _unreadable(error: RdbError) -> str:
-    """The path is another column's."""
+    """`damaged`, or the reason without the path, which another column shows."""
     return "damaged" if error.exit_code == 5 else error.message.rpartition(": ")[2]
 
 
@@ -103,7 +104,7 @@ def _ranks_text(ranks: int, processes: int) -> str:
 
 
 def _process_row(process: Process, glance: bool = False) -> dict[str, Any]:
-    """A process and the programs that it ran, as JSON has it."""
+    """A process and the programs that it ran, as a row for tables and JSON."""
     programs = [_program_row(one, glance) for one in process.programs]
     return {
         "process": process.name,
@@ -119,7 +120,7 @@ def _program_row(program: RankRecording, glance: bool) -> dict[str, Any]:
     recording = program.glance() if glance else program
     try:
         images = recording.images
-        if recording.meta.get("record") == "checkpoints":  # its log says nothing of them
+        if recording.meta.get("record") == "checkpoints":  # such a log has no records of images
             images = list(read_images(recording.path))
         return {
             "rank": recording.rank,
@@ -163,7 +164,7 @@ def _program_row(program: RankRecording, glance: bool) -> dict[str, Any]:
 
 
 def _never_completed(recording: RankRecording) -> list[str]:
-    """Requests that a rank of MPI had begun, and not completed, when it exited."""
+    """Cautions about requests that an MPI rank had started but not completed when it exited."""
     if not recording.state.startswith("exited") or recording.no_beginning is not None:
         return []
     first = int(recording.meta.get("world_first", 0))
@@ -177,7 +178,7 @@ def _collectives(communication: RankCommunication) -> list[str]:
         return []
     first = min(begun, key=lambda one: one.event)
     return [
-        f"{len(begun)} nonblocking collective{'s were' if len(begun) > 1 else ' was'} begun and "
+        f"{len(begun)} nonblocking collective{'s were' if len(begun) > 1 else ' was'} started but "
         f"never completed (MPI_Wait, MPI_Test): the first at event {first.event}, "
         f"{mpi_name(first.nr)}"
     ]
@@ -192,9 +193,9 @@ def _receives(communication: RankCommunication, rank: int) -> list[str]:
     tag = "any tag" if post.tag == ANY else f"tag {post.tag}"
     came = sum(here for _, here in found)
     return [
-        f"{len(found)} receive{'s were' if len(found) > 1 else ' was'} posted and never completed "
-        f"(MPI_Wait, MPI_Test), {came} of them had a message: the first at event {post.event}, "
-        f"from {source}, {tag}"
+        f"{len(found)} receive{'s were' if len(found) > 1 else ' was'} posted but never completed "
+        f"(MPI_Wait, MPI_Test), for {came} of them a message had come: the first at event "
+        f"{post.event}, from {source}, {tag}"
     ]
 
 
@@ -264,7 +265,7 @@ def info_command(args: argparse.Namespace) -> int:
         _print_together(job)
     _print_verbs(verbs)
     shown = {row["rank"] for row in processes}
-    if "damage" in meta or not shown.issuperset(job.missing):  # none of another host, either
+    if "damage" in meta or not shown.issuperset(job.missing):  # no other host has them, either
         say_missing(job)
     for row in programs:
         for text in row["cautions"]:
@@ -284,12 +285,15 @@ def _parent(parent: dict[str, Any]) -> str:
 
 
 def _verbs(job: Job, event: int | None) -> dict[str, Verbs]:
-    """What programs have, or had, of verbs: at that event of each, or at its end."""
+    """The verbs objects of each program at EVENT, or at its end.
+
+    UnknownJob: no program has EVENT.
+    """
     found = {}
     newest = max((one.last_event for all_ in job.processes() for one in _usable(all_)), default=0)
     if event is not None and event > newest:
         raise UnknownJob(
-            f"no process of {job.name} has event {event}", f"the newest of all is {newest}"
+            f"no process of {job.name} has event {event}", f"the last event of all is {newest}"
         )
     for process in job.processes():
         for recording in _usable(process):
@@ -312,7 +316,9 @@ def _print_verbs(verbs: dict[str, Verbs]) -> None:
 
 
 def _ends_without_log(job: Job, processes: list[dict[str, Any]]) -> None:
-    """Of a rank of another host: if it had ended by itself its log would say so."""
+    """Sets the state of ranks that other hosts killed: without a log only the board shows their
+    end.
+    """
     if not unrecorded(job):
         return
     slots = dict(enumerate(slots_of(job)))
@@ -324,16 +330,19 @@ def _ends_without_log(job: Job, processes: list[dict[str, Any]]) -> None:
 
 
 def _print_together(job: Job) -> None:
-    """Of a job without a log: what `rdb restart` can go on from."""
+    """The checkpoints of a job without a log, from which `rdb restart` can go on."""
     known = ", ".join(f"ckpt:{one.number}" for one in committed(job.path))
     print(f"no log (--record=off); checkpoints of all ranks together: {known or 'none yet'}")
 
 
 def _print_order(job: Job) -> None:
-    """Of a job of which the order was recorded: can its ranks be replayed one by one?"""
+    """For a job recorded with --record=order: whether its ranks can be replayed one by one."""
     ranks, left = _order(job)
     if ranks and left:
-        print(f"holds     the order of messages (--record=order); rdb expand {job.name} makes them")
+        print(
+            "holds     the order of messages (--record=order); "
+            f"rdb expand {job.name} regenerates the contents"
+        )
     elif ranks:
         print("holds     the order of messages (--record=order), expanded")
 
@@ -346,15 +355,15 @@ def _order_json(job: Job) -> dict[str, Any]:
 
 
 def _order(job: Job) -> tuple[int, int]:
-    """Ranks of which the order was recorded, and those of them that are not expanded."""
+    """The number of ranks recorded with --record=order, and how many are not expanded."""
     try:
         return len(order_ranks(job)), len(unexpanded(job))
-    except RdbError:  # a damaged rank is told of elsewhere
+    except RdbError:  # the rank's own row reports the damage
         return 0, 0
 
 
 def _print_images(programs: list[dict[str, Any]]) -> None:
-    """Where a debugger can start at once; not worth a table where there is but the first."""
+    """Checkpoints, where a debugger can start at once; a rank with only the first has no rows."""
     rows = [
         (row["name"], str(image["number"]), str(image["event"]), _size(image["bytes"]))
         for row in programs
@@ -367,31 +376,44 @@ def _print_images(programs: list[dict[str, Any]]) -> None:
         if row["first_event"]:
             print(
                 f"rank {row['name']} begins at event {row['first_event']}: "
-                "what was before has not been kept (--keep)"
+                "the events before were dropped (--keep)"
             )
 
 
 def _command(argv: list[str]) -> str:
-    """A command on one line and of bounded length; JSON has it whole."""
+    """A command on one line, at most _COMMAND_CHARS long; JSON has all of it."""
     text = " ".join(shlex.join(argv).split())
     return text if len(text) <= _COMMAND_CHARS else text[: _COMMAND_CHARS - 3] + "..."
 
 
 def rm_command(args: argparse.Namespace) -> int:
-    jobs = [find_job(name) for name in args.job]  # all known before the first one goes
+    # Find all names before the first job is removed.
+    jobs = [find_job(name) for name in args.job]
     for job in jobs:
-        job.remove()
-        print(f"rdb: removed {job.name}", file=sys.stderr)
+        for host, why in _remove(job).items():
+            print(f"rdb: {host} may still have its part of {job.path}: {why}", file=sys.stderr)
+        what = f"the unpacked copy of {job.name}" if job.packed else job.name
+        print(f"rdb: removed {what}", file=sys.stderr)
     return 0
 
 
+def _remove(job: Job) -> dict[str, str]:
+    """Returns the hosts that may still have their part of it, with the reason."""
+    if not (job.path / APART).exists() or job.packed:
+        job.remove()
+        return {}
+    from rdb.agents.preparing import remove_everywhere  # late import: asyncio
+
+    return remove_everywhere(job)
+
+
 def _bytes(job: Job) -> int:
-    """Room taken on the disk (segments are preallocated, images sparse)."""
+    """Space used on the disk: segments are preallocated, images sparse."""
     total = 0
     for path in job.path.rglob("*"):
         try:
             total += path.lstat().st_blocks * 512
-        except OSError:  # a running job renames its files; some are not ours to see
+        except OSError:  # a running job renames its files; some belong to others
             continue
     return total
 

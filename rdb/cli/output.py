@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-_PIPE = 1000  # columns where there is no terminal
+_PIPE = 1000  # width without a terminal
 
 
 def print_json(data: Any) -> None:
@@ -18,7 +18,7 @@ def print_json(data: Any) -> None:
 def print_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()
 ) -> None:
-    """A table; on a terminal that is too narrow a row takes more lines, and nothing is cut."""
+    """Prints a table.  On a narrow terminal a row takes several lines; nothing is cut."""
     from rich.console import Console
     from rich.text import Text
 

@@ -18,7 +18,7 @@ from rdb.recording.packing import pack
 def pack_command(args: argparse.Namespace) -> int:
     job = gathered(open_job(args.job), since=args.since or 0)
     out = Path(args.out or f"{job.name}.rdb")
-    # a pack takes the place of what is there: never of a device
+    # The pack replaces the file OUT, but never a device.
     try:
         taken = out.exists() and not out.is_file()
     except OSError as error:
@@ -29,7 +29,9 @@ def pack_command(args: argparse.Namespace) -> int:
         raise Usage(f"pack: -o {out}: there is no directory {out.parent}")
     if unrecorded(job):
         if args.ranks is not None:
-            raise Usage(f"pack: {job.name} ran with --record=off: its ranks go on together")
+            raise Usage(
+                f"pack: --ranks: {job.name} ran with --record=off: its ranks restart together"
+            )
         made = pack_checkpoints(job, out, args.since)
         use = f"rdb restart {shlex.quote(str(out))}"
     else:

@@ -1,4 +1,4 @@
-"""`rdb messages` and `rdb deadlock`: what the ranks of a job have to do with each other."""
+"""`rdb messages` and `rdb deadlock`: how the ranks of a job depend on each other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import bisect
 import sys
 from dataclasses import asdict
 
-from rdb.cli.debug import need_gdb, need_ranks
+from rdb.cli.debug import need_gdb, need_log, need_ranks
 from rdb.cli.output import print_json
 from rdb.errors import RdbError
 from rdb.recording import Job
@@ -18,8 +18,8 @@ from rdb.recording.order import expanded, order_only
 
 
 def messages_command(args: argparse.Namespace) -> int:
-    """0: some are on their way or waited for, 1: none."""
-    job = need_ranks(args.job, replayed=False)
+    """Exit code: 0 if messages are under way or awaited, 1 if not."""
+    job = need_log(need_ranks(args.job, replayed=False))
     ranks = job.ranks if args.rank is None else [job.rank(args.rank).rank]
     asked = _asked_at_end(job) if args.at is None else {}
     found = queues(Messages(job), positions(job, args.rank, args.at), ranks, args.limit, asked)
@@ -34,7 +34,7 @@ def messages_command(args: argparse.Namespace) -> int:
 
 
 def _asked_at_end(job: Job) -> dict[int, Call]:
-    """The MPI calls that have had no answer: only replicas know them."""
+    """The MPI calls that ranks had not finished at their ends.  Only replicas know them."""
     from rdb.server.asking import asked
     from rdb.timeline.timeline import Timeline
 
@@ -45,7 +45,7 @@ def _asked_at_end(job: Job) -> dict[int, Call]:
             continue
         if order_only(recording) and not expanded(recording):
             print(
-                f"rdb: rank {rank}: what it waits in at its end is not shown; "
+                f"rdb: rank {rank}: the call that it waits in at its end is not shown; "
                 f"rdb expand {job.name}",
                 file=sys.stderr,
             )
@@ -55,7 +55,7 @@ def _asked_at_end(job: Job) -> dict[int, Call]:
                 timeline.goto_end()
                 raw = asked(timeline, recording)
         except RdbError as error:
-            why = f"what it waits in at its end is not known: {error.message}"
+            why = f"the call that it waits in at its end is not known: {error.message}"
             print(f"rdb: rank {rank}: {why}", file=sys.stderr)
             continue
         for call in raw["calls"][:1]:
@@ -64,7 +64,7 @@ def _asked_at_end(job: Job) -> dict[int, Call]:
 
 
 def positions(job: Job, rank: str | None, event: int | None) -> dict[int, int]:
-    """Where each rank stood when RANK had its EVENT, by the recorded times; without, its end."""
+    """The last event of each rank at the recorded time of RANK's EVENT (None: at the end)."""
     if event is None:
         return {one: job.rank(one).last_event for one in job.ranks}
     own = job.rank(job.ranks[0] if rank is None else rank)
@@ -78,8 +78,8 @@ def positions(job: Job, rank: str | None, event: int | None) -> dict[int, int]:
 
 
 def deadlock_command(args: argparse.Namespace) -> int:
-    """0: there is none, 1: there is one, or it is not known."""
-    job = need_ranks(args.job)
+    """Exit code: 0 if there is no deadlock, 1 if there is one or it is unknown."""
+    job = need_log(need_ranks(args.job))
     need_gdb()
     from rdb.console.lifetime import supervised
     from rdb.console.terminal import make_console

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from rdb.cli.debug import say_missing
+from rdb.cli.debug import say_missing, say_unrecorded
 from rdb.cli.expand import expand_if_needed
 from rdb.cli.output import print_json
+from rdb.environment import for_rdb_exec
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, Usage
 from rdb.paths import rdb_exec_path
 from rdb.recording import Job, ProcessName, RankRecording, find_process, open_job
@@ -27,6 +29,7 @@ def replay_command(args: argparse.Namespace) -> int:
         raise RdbError(f"{job.name} has no ranks", "was it recorded at all?", exit_code=4)
     if args.rank is None:
         say_missing(job)
+    say_unrecorded(job)
     damaged = {one: why for one in recordings if (why := _damage(one)) is not None}
     if len(damaged) == len(recordings):
         raise damaged[recordings[0]]
@@ -52,7 +55,9 @@ def replay_command(args: argparse.Namespace) -> int:
             }
             first = first or result.get("hash")
             if result["ok"] and result.get("hash") != first:
-                result.update(ok=False, what=f"another hash than the first time, {first}")
+                result.update(
+                    ok=False, what=f"its memory hash differs from the first turn's, {first}"
+                )
             results.append(result)
             if not args.json:
                 _say(result, len(starts) * args.times)
@@ -65,7 +70,7 @@ def replay_command(args: argparse.Namespace) -> int:
 
 
 def _damage(recording: RankRecording) -> DamagedRecording | None:
-    """Why its log cannot be replayed, with file and offset."""
+    """The error that makes its log unusable, with file and offset; None: the log is sound."""
     try:
         recording.check()
     except DamagedRecording as error:
@@ -74,7 +79,10 @@ def _damage(recording: RankRecording) -> DamagedRecording | None:
 
 
 def _chosen(job: Job, name: str | None) -> list[RankRecording]:
-    """All programs of all processes; of one process and those below it; or one program."""
+    """The programs to replay.
+
+    NAME: None (all processes), a process (it and its descendants) or a program of a process.
+    """
     if name is None:
         processes = list(job.processes())
     else:
@@ -104,7 +112,10 @@ def _starts(recording: RankRecording, wanted: str | None) -> list[int | None]:
 
 
 def _replay_from(recording: RankRecording, start: int | None, patience_s: int) -> dict[str, Any]:
-    """From the beginning; where its image cannot be used, from the next one that can be."""
+    """Replays from START, or from the beginning.
+
+    If the beginning's image cannot be used, replays from the first image that can be.
+    """
     if start is not None:
         return _replay(recording, start, patience_s)
     missing = recording.no_beginning
@@ -118,18 +129,18 @@ def _replay_from(recording: RankRecording, start: int | None, patience_s: int) -
         begins = image.event
         result = _replay(recording, image.number, patience_s)
     if result["ok"] and result["events"] and lost is not None:
-        result["lost"] = f"what was before event {begins} is lost: {lost}"
+        result["lost"] = f"the events before {begins} are lost: {lost}"
     return result
 
 
 def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dict[str, Any]:
-    """rdb-exec answers with one JSON line; anything else is a failure and says so."""
+    """Runs rdb-exec --replay, which answers with one JSON line; other output is a failure."""
     if (
         recording.last_event < 0
         and recording.state not in ("running", "paused")
         and recording.name != str(recording.rank)
     ):
-        # A program that its ld.so gave up on, a child killed at once: nothing was recorded.
+        # Nothing was recorded: ld.so rejected the program, or the child was killed at once.
         return {"ok": True, "events": 0, "hashes": 0, "hash": None}
     line = [
         str(rdb_exec_path()),
@@ -144,21 +155,26 @@ def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dic
     if start is not None:
         line += ["--checkpoint", str(start)]
     done = subprocess.run(
-        line, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        line,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=for_rdb_exec(os.environ),
     )
     try:
         answer = json.loads(done.stdout.strip().splitlines()[-1])
         if not isinstance(answer, dict) or "ok" not in answer:
             raise ValueError(done.stdout)
     except (ValueError, IndexError):
-        said = cause(done.stderr or done.stdout) or "it said nothing"
+        said = cause(done.stderr or done.stdout) or "it printed no reason"
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit {done.returncode}"
         return {"ok": False, "what": f"the replica ended ({how}): {said}", "cause": said}
     if done.returncode != 0:
         answer["ok"] = False
         answer.setdefault("what", f"exit {done.returncode}")
     if isinstance(answer.get("events"), int):
-        answer["events"] += 1  # said is the last one's number; the first has number 0
+        answer["events"] += 1  # the answer has the last event's number, and numbers begin with 0
     if not answer["ok"] and "event" in answer:
         answer["doing"] = _doing(recording, answer)
     return answer
@@ -169,7 +185,7 @@ _ANOTHER_CALL = re.compile(r"event \d+: recorded .*, replayed ")
 
 
 def _doing(recording: RankRecording, answer: dict[str, Any]) -> str:
-    """What the program was doing at the event of a divergence: its call, and who made it."""
+    """What the program was doing at the event of a divergence: its call, and the caller."""
     event = answer.get("event")
     try:
         text = recording.describe(event) if isinstance(event, int) else "nothing recorded"
@@ -181,10 +197,10 @@ def _doing(recording: RankRecording, answer: dict[str, Any]) -> str:
     key, offset = str(caller["key"]), int(caller["offset"])
     paths = [path for path, stored in recording.files.items() if stored == key]
     name = Path(paths[0]).name if paths else key
-    # A return address is behind the call that it is of.
+    # A return address is after the call.
     place = place_name(recording.files_dir / key, name, offset - 1)
     if _ANOTHER_CALL.search(str(answer.get("what", ""))):
-        # The log does not say where the recorded call was; the replay did not come there.
+        # The log lacks the recorded call's place, and the replay did not reach it.
         return f"{text}; the replay calls something else in {place}"
     return f"{text}, called in {place}"
 
@@ -193,12 +209,12 @@ def _say(result: dict[str, Any], times: int) -> None:
     turn = f", turn {result['turn']}" if times > 1 else ""
     if result["ok"]:
         if result["hash"] is None:
-            memory = "it ended before its first"
+            memory = "it ended before its first event"
         elif result["hashes"]:
             agree = "1 hash agrees" if result["hashes"] == 1 else f"{result['hashes']} hashes agree"
             memory = f"{agree}, memory {result['hash']}"
         else:
-            memory = "no hash was recorded (rdb run --hash-every), every call agrees"
+            memory = "every call agrees; no memory hash was recorded (rdb run --hash-every)"
         print(f"rank {result['process']}{turn}: {result['events']} events, {memory}", flush=True)
         if "lost" in result:
             print(f"rdb: rank {result['process']}{turn}: {result['lost']}", file=sys.stderr)
@@ -214,7 +230,7 @@ def _difference(result: dict[str, Any]) -> str:
     text = str(result.get("what", "?"))
     if "page" in result:
         count = int(result["pages"])
-        more = f", the first of {count} pages that do" if count > 1 else ""
+        more = f", the first of {count} pages that differ" if count > 1 else ""
         text += f"; page {result['page']} differs ({result['mapping']}{more})"
     if "doing" in result:
         text += f"; event {result['event']} is {result['doing']}"

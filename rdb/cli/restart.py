@@ -11,15 +11,24 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rdb.agents.preparing import copies_elsewhere, prepared_hosts, recorded_elsewhere
+from rdb.agents.gathering import is_apart
+from rdb.agents.preparing import (
+    copies_elsewhere,
+    prepared_hosts,
+    recorded_anywhere,
+    recorded_elsewhere,
+    remove_everywhere,
+)
 from rdb.cli.carrying import carried
 from rdb.cli.expand import expand_if_needed
 from rdb.cli.run import INTERRUPTED, run_foreground, say_what_may_not_replay
 from rdb.coordinate.coordinated import choose_whole, unrecorded
+from rdb.environment import for_rdb_exec
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import chosen_mpi
 from rdb.launch.hca import SOFT_DEVICE, hca_options
 from rdb.launch.limits import check_limit
+from rdb.launch.newjob import writing
 from rdb.launch.placement import Placement, launch, placed_lines, placement
 from rdb.launch.where import Where
 from rdb.live.branch import make_branch
@@ -72,16 +81,18 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     if plan.later.refused and not args.in_place:
         raise Unsupported(
             plan.later.refused[0],
-            "a later event, a recording with a larger --kept-budget, or --in-place",
+            "choose a later event, record with a larger --kept-budget, or use --in-place",
         )
     launcher = asked.launcher if plan.launched else "none"
     place = Where(min(plan.ranks), len(plan.ranks) if plan.launched else None, launcher, None)
     cut = {rank: one.event for rank, one in plan.ranks.items()}
     with alone_in_place(job.path, args.in_place):
         branch = make_branch(job, cut, place, args.name, args.in_place, asked.names)
-        with _removed_unless_begun(Path(branch), plan.ranks):
+        with _removed_unless_begun(Path(branch), plan.ranks, asked.names):
             code, apart, there = _go_on(job, args, pack, plan, asked, branch, mpi, common)
-    if _say(Path(branch), job, plan, code, asked.names if apart else ()) and there:
+    if not _say(Path(branch), job, plan, code, asked.names if apart else ()):
+        return _code_of_none(code)
+    if there:
         for host, path in copies_elsewhere(open_job(branch), there):
             print(f"rdb: {path.name.split('-', 1)[1]} went on as {host}:{path}", file=sys.stderr)
     return code
@@ -97,8 +108,34 @@ def _go_on(
     mpi: str | None,
     common: list[str],
 ) -> tuple[int, bool, dict[Path, str]]:
-    """What its ranks begin from is written, and they run: the exit code, whether hosts have
-    disks of their own, and on which of those there are copies of files."""
+    """Prepares the ranks and runs them.
+
+    Returns the exit code, whether hosts have disks of their own, and the copies of files that are
+    on those hosts, with their hosts.
+    """
+    with writing(branch):
+        places = _write(args, plan, branch, mpi, common)
+    hosts = asked.names if asked.by_ssh else ()
+    there: dict[Path, str] = {}
+
+    def copies_on(names: Sequence[str]) -> dict[Path, str]:
+        give_nothing(branch)
+        if plan.trees:
+            raise Unsupported(
+                "cannot restart on hosts without a common file system: ranks have child processes"
+            )
+        users = {path: plan.users_of(path) or set(plan.ranks) for path in places}
+        there.update((places[path], at) for path, at in homes(users, asked.hosts, names).items())
+        return there
+
+    with prepared_hosts(open_job(branch), hosts, pack, job, copies_on) as apart:
+        return _run(branch, asked, plan.launched, next(iter(plan.ranks))), apart, there
+
+
+def _write(
+    args: argparse.Namespace, plan: Plan, branch: str, mpi: str | None, common: list[str]
+) -> dict[str, Path]:
+    """Writes what the ranks start from; returns the place of each copy of a file."""
     _socket_ranks(plan, branch)
     places = write_files(plan.files, branch, list(plan.ranks))
     if not args.in_place:
@@ -124,46 +161,43 @@ def _go_on(
             for rank, one in plan.ranks.items()
         },
     )
-    hosts = asked.names if asked.by_ssh else ()
-    there: dict[Path, str] = {}
-
-    def copies_on(names: Sequence[str]) -> dict[Path, str]:
-        give_nothing(branch)
-        if plan.trees:
-            raise Unsupported(
-                "its ranks have child processes, and its hosts have no file system in common"
-            )
-        users = {path: plan.users_of(path) or set(plan.ranks) for path in places}
-        there.update((places[path], at) for path, at in homes(users, asked.hosts, names).items())
-        return there
-
-    with prepared_hosts(open_job(branch), hosts, pack, job, copies_on) as apart:
-        return _run(branch, asked, plan.launched, next(iter(plan.ranks))), apart, there
+    return places
 
 
 @contextmanager
-def _removed_unless_begun(branch: Path, ranks: Collection[int]) -> Iterator[None]:
-    """What cannot be started, or was given up before it had, leaves no branch behind."""
+def _removed_unless_begun(
+    branch: Path, ranks: Collection[int], hosts: Sequence[str]
+) -> Iterator[None]:
+    """Removes the branch if the start fails or is interrupted before all ranks have begun.
+
+    Not if a rank has recorded something on one of HOSTS, which have disks of their own.
+    """
     try:
         yield
     except BaseException:
-        _remove_empty(branch, ranks, ())
+        if not is_apart(open_job(branch)):
+            _remove_empty(branch, ranks, ())
+        elif not recorded_anywhere(open_job(branch), hosts):
+            shutil.rmtree(branch)
         raise
 
 
 def _placement(args: argparse.Namespace, nranks: int, launched: bool, mpi: str | None) -> Placement:
     if args.n is not None and args.n != nranks:
         raise Usage(
-            f"-n {args.n}: the job has {nranks} ranks, and so has every restart of it",
-            "--hosts FILE places them differently",
+            f"-n {args.n}: the job has {nranks} ranks, and its restarts must have as many",
+            "--hosts FILE places them on other hosts",
         )
     if not launched and (args.hosts or args.launcher):
-        raise Usage("the job has one rank and no MPI: no launcher starts it", "drop the option")
+        raise Usage(
+            "--hosts, --launcher: the job has one rank and no MPI: no launcher starts it",
+            "drop the option",
+        )
     return placement(nranks, args.launcher, args.hosts, mpi)
 
 
 def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
-    """A job that ran without a log goes on from what all its ranks have."""
+    """Restarts a job that ran without a log, from a checkpoint that all its ranks have."""
     common = _options(args)
     mpi = chosen_mpi(args.mpi)
     check_all_stored(job.path / "files")
@@ -177,15 +211,18 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
     with alone_in_place(job.path, args.in_place):
         hosts = asked.names if asked.by_ssh else ()
         record = args.record == "full"
-        branch = prepare(job, one, args.name, args.in_place, record, common, mpi, asked.names)
+        branch = prepare(
+            *(job, one, args.name, args.in_place, record, common, mpi),
+            *(asked.launcher, asked.names),
+        )
         with (
-            _removed_unless_begun(Path(branch), range(one.nranks)),
+            _removed_unless_begun(Path(branch), range(one.nranks), asked.names),
             prepared_hosts(open_job(branch), hosts, pack, job) as apart,
         ):
             code = _run(branch, asked, launched, 0)
-    kept = apart and args.record != "full"  # no log says that a rank has begun
+    kept = apart and args.record != "full"  # without a log nothing shows that a rank has begun
     if not kept and _remove_empty(Path(branch), range(one.nranks), asked.names if apart else ()):
-        return code  # a rank said why
+        return _code_of_none(code)
     _say_copies([Path(branch) / f"rank-{rank}" for rank in range(one.nranks)])
     _say_files(Path(branch))
     print(
@@ -208,13 +245,13 @@ def _say_copies(folders: list[Path]) -> None:
 
 
 def _say_left(plan: Plan, in_place: bool) -> None:
-    """Files of which the branch may find what the recorded job did only later."""
-    what = "what was in it at the cut is not known: the branch finds what is now"
+    """Says which files hold data from after the cut, which the branch may read."""
+    what = "its content at the cut is not known: the branch sees the current content"
     lines = [*(f"{path}: {what}" for path in plan.files.left), *plan.later.left]
     lines += plan.later.refused
     if in_place:
         lines += [
-            f"{path}: it was written to after the cut, and stays so"
+            f"{path}: it was written to after the cut; --in-place does not undo that"
             for path in sorted(plan.later.shown)
         ]
     for line in lines:
@@ -227,7 +264,7 @@ def _say_files(branch: Path) -> None:
 
 
 def _run(branch: str, asked: Placement, launched: bool, rank: int) -> int:
-    """RANK: the one that there is, where no launcher starts it."""
+    """RANK: the job's only rank, if no launcher starts it."""
     if launched:
         line, env = launch(asked, branch, ["exec", "--restart", branch])
         print(f"rdb: {shlex.join(line)}", file=sys.stderr)
@@ -236,8 +273,8 @@ def _run(branch: str, asked: Placement, launched: bool, rank: int) -> int:
     try:
         os.chdir(directory)
     except OSError as error:
-        raise Unsupported(f"{directory}, where it ran: {error.strerror}") from error
-    return run_foreground(line, os.environ)
+        raise Unsupported(f"the job's directory {directory}: {error.strerror}") from error
+    return run_foreground(line, for_rdb_exec(os.environ))
 
 
 def _options(args: argparse.Namespace) -> list[str]:
@@ -248,7 +285,7 @@ def _options(args: argparse.Namespace) -> list[str]:
 
 
 def _socket_ranks(plan: Plan, branch: str) -> None:
-    """Those that have to find each other (interposer/restart/rendezvous.c)."""
+    """Writes the ranks that have to find each other (interposer/restart/sockets/rendezvous.c)."""
     ranks = [rank for rank, one in plan.ranks.items() if uses_sockets(one.recording, one.event)]
     if ranks:
         with open(os.path.join(branch, "sockets-ranks"), "x", opener=opener) as file:
@@ -256,7 +293,7 @@ def _socket_ranks(plan: Plan, branch: str) -> None:
 
 
 def _verbs_options(plan: Plan, branch: str, hca: str | None) -> list[str]:
-    """The plan of each rank that uses verbs is a file, and each is told which HCA to use."""
+    """Writes a plan for each rank that uses verbs; returns the options that choose the HCA."""
     for rank, lines in plan.verbs.items():
         with open(os.path.join(branch, f"verbs-plan-{rank}"), "x", opener=opener) as file:
             file.writelines(f"{line}\n" for line in lines)
@@ -279,27 +316,44 @@ def _rank_options(branch: str, rank: int, plan: RankPlan) -> list[str]:
 
 
 def _remove_empty(branch: Path, ranks: Collection[int], hosts: Sequence[str]) -> bool:
-    """A branch in which a rank has not begun is none."""
+    """Removes a branch in which a rank has not begun.  HOSTS: hosts with their own disks."""
     begun = {rank for rank in ranks if (branch / f"rank-{rank}/log-000000.seg").exists()}
     if hosts:
         begun.update(recorded_elsewhere(open_job(branch), hosts))
     if begun.issuperset(ranks):
         return False
-    shutil.rmtree(branch)
+    if hosts:
+        remove_everywhere(open_job(branch))
+    else:
+        shutil.rmtree(branch)
     return True
 
 
+def _code_of_none(code: int) -> int:
+    """The exit code when there is no branch.
+
+    A rank has printed the reason. 0, 1 and 9 are not its codes but the launcher's for ranks that
+    leave before MPI_Finalize (MPICH: 0, 1 or 9, depending on what it hears first).
+    """
+    return Unsupported.exit_code if code in (0, 1, 9) else code
+
+
 def _where(plan: Plan) -> str:
-    """`event 7`, or of several ranks the first one's."""
+    """`event 7`; with several ranks, the first rank's event."""
     first, *others = plan.ranks.items()
     return f"event {first[1].event}" + (f" of rank {first[0]}" if others else "")
 
 
 def _say(branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str]) -> bool:
-    """HOSTS: those that have their ranks' recordings on disks of their own.  Is it a branch?"""
-    if _remove_empty(branch, plan.ranks, hosts):  # a rank said why
+    """Says what the branch is.  False: there is none, as a rank did not begin.
+
+    HOSTS: the hosts whose ranks' recordings are on their own disks.
+    """
+    if _remove_empty(branch, plan.ranks, hosts):  # a rank has printed the reason
         if code == INTERRUPTED:
-            print("rdb: interrupted before all had begun: there is no branch", file=sys.stderr)
+            print(
+                "rdb: interrupted before all ranks had started: there is no branch", file=sys.stderr
+            )
         return False
     _say_copies([branch / f"rank-{rank}" for rank in plan.ranks])
     _say_files(branch)

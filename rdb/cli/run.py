@@ -1,6 +1,6 @@
-"""`rdb run`: record a job, alone or through mpirun, and say at the end what it is called.
+"""`rdb run`: records a job, alone or through mpirun, and prints its name at the end.
 
-It runs beside every program recorded by hand, so nothing is imported before it is needed.
+It runs beside every program recorded by hand, so a module is imported only when needed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from contextlib import AbstractContextManager, nullcontext
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING
 
-from rdb.coordinate.joining import checkpoints_of, checkpoints_options
-from rdb.errors import CannotExecute, RdbError, Usage
+from rdb.coordinate.centre import checkpoints_of
+from rdb.coordinate.joining import checkpoints_options
+from rdb.environment import for_rdb_exec
+from rdb.errors import CannotExecute, RdbError, Unsupported, Usage
 from rdb.launch import inherited
 from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
 from rdb.launch.hca import hca_options
@@ -26,13 +28,13 @@ from rdb.launch.where import Where
 
 if TYPE_CHECKING:
     from rdb.launch.placement import Placement
+    from rdb.recording.log.record import End
 
 
 def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
-    """What argparse makes of `[-n N] [--record=order] [--hca=WHICH] [--mpi=NAME] -- PROG ARGS`.
+    """The parsed form of `[-n N] [--record=order] [--hca=WHICH] [--mpi=NAME] -- PROG ARGS`.
 
-    None: of anything else.
-    The usual case, without argparse, which costs 20 ms.
+    This usual case avoids argparse, which costs 20 ms. None: ARGUMENTS have another form.
     """
     rest, ranks, hca, mpi, record = list(arguments), None, None, None, "full"
     if rest[:1] == ["-n"] and len(rest) > 1 and rest[1].isdigit() and int(rest[1]) > 0:
@@ -103,7 +105,7 @@ def run_command(args: SimpleNamespace) -> int:
                 print(f"rdb: {shlex.join(line)}", file=sys.stderr)
             code = run_foreground(line, env, job if args.n is not None else None)
     except BaseException:
-        if not recorded_ranks(job):
+        if not recorded_ranks(job) and not (hosts and _anywhere(job, hosts)):
             _remove(job)
         raise
     name = os.path.basename(job)
@@ -128,20 +130,20 @@ def run_command(args: SimpleNamespace) -> int:
 def _too_large(code: int) -> str:
     if code != 128 + signal.SIGXFSZ:
         return ""
-    return ": its log is larger than files may be here (ulimit -f)"
+    return ": its log reached the limit for a file's size (ulimit -f)"
 
 
 def say_what_may_not_replay(job: str, name: str) -> None:
-    """Nothing, where all of its processes will.  NAME: what its user calls it."""
+    """Prints what may not replay, if anything.  NAME: the job, as its user calls it."""
     if not have_cautions(job):
         return
     from rdb.recording import open_job
-    from rdb.recording.cautions import may_not_replay
+    from rdb.recording.cautions import what_to_know
 
     try:
-        lines = may_not_replay(open_job(job))
+        lines = what_to_know(open_job(job))
     except RdbError as error:
-        lines = [f"what may not replay is not known: {error.message}"]
+        lines = [f"cannot say what may not replay: {error.message}"]
     for line in lines:
         print(f"rdb: {line}; rdb info {name} says where", file=sys.stderr)
 
@@ -150,13 +152,13 @@ _LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun", "srun")
 
 
 def _launches(words: Sequence[str]) -> bool:
-    """Does the program start ranks that are not under `rdb exec`?"""
-    name = os.path.basename(words[0]).partition(".")[0]  # mpirun.openmpi
+    """Whether the program starts ranks that are not under `rdb exec`."""
+    name = os.path.basename(words[0]).partition(".")[0]  # mpirun.openmpi, for example
     return name in _LAUNCHERS and "exec" not in words
 
 
 def _prepared(job: str, asked: Placement | None) -> AbstractContextManager[bool]:
-    """The job's directory is on hosts that do not see it; were there any?"""
+    """Makes the job's directory on hosts that do not see it; yields whether there are any."""
     if asked is None or not asked.by_ssh:
         return nullcontext(False)
     from rdb.agents.preparing import prepared_hosts
@@ -170,6 +172,13 @@ def _elsewhere(job: str, hosts: Sequence[str]) -> int:
     from rdb.recording import open_job
 
     return len(recorded_elsewhere(open_job(job), hosts))
+
+
+def _anywhere(job: str, hosts: Sequence[str]) -> bool:
+    from rdb.agents.preparing import recorded_anywhere
+    from rdb.recording import open_job
+
+    return bool(recorded_anywhere(open_job(job), hosts))
 
 
 def _placement(args: SimpleNamespace) -> Placement | None:
@@ -191,13 +200,13 @@ def _line(
     if args.n is None:
         files = os.path.join(job, "files")
         directory = rank_directory(job, 0)
-        # another job's processes may be the peers: they share the store's secret
+        # peers may be processes of another job: they share the store's key
         options = [*_options(args), *hca_options(args.hca, os.path.dirname(job))]
         if args.record == "off":
             options += checkpoints_options(job, 0, 1)
         options += ["--exe", look_up(called)]
         line = rdb_exec_line(directory, files, 0, called, arguments, options, args.mpi)
-        return line, inherited.for_rdb_exec(os.environ)
+        return line, for_rdb_exec(os.environ)
     rest = _options(args)
     rest += ["--hca", args.hca] if args.hca else []
     words = [*rest, "--", program, *arguments]
@@ -210,7 +219,7 @@ def _line(
 
 
 def _options(args: SimpleNamespace) -> list[str]:
-    """What rdb exec and rdb-exec are told alike."""
+    """Options that `rdb exec` and rdb-exec have in common."""
     if args.mtbf is not None and args.checkpoint_every != "auto":
         raise Usage("run: --mtbf SECONDS is for --checkpoint-every auto")
     options = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
@@ -239,7 +248,7 @@ def _options(args: SimpleNamespace) -> list[str]:
 
 
 def _unrecorded(job: str, name: str, code: int, hosts: Sequence[str]) -> int:
-    """HOSTS: those that do not see the job's directory."""
+    """Says how a job without a log ended.  HOSTS: hosts that do not see the job's directory."""
     numbers = checkpoints_of(job)
     if hosts:
         from rdb.agents.gathering import checkpoints_elsewhere
@@ -265,24 +274,49 @@ def _remove(job: str) -> None:
 
 INTERRUPTED = 128 + signal.SIGINT
 _ENDED_BY_LAUNCHER = (1, 2)
-"""What mpirun says of ranks that it has ended at Ctrl-C: Open MPI's 1, MPICH's the signal."""
+"""Exit codes of mpirun after it has ended its ranks at Ctrl-C: Open MPI's 1, MPICH's signal
+number."""
 
 
-def _were_ended(job: str) -> bool:
-    """Has a signal ended ranks?  MPICH's mpiexec that hears Ctrl-C late says 0 of them."""
+def _ends(job: str) -> list[End | None]:
+    """How the ranks ended, by their logs; None for a rank whose log does not say."""
     from rdb.recording import open_job
-    from rdb.recording.log.record import EndKind
 
     found = open_job(job)
-    ends = [found.rank(rank).end for rank in found.ranks]
-    return any(end is None or end.kind is EndKind.SIGNAL for end in ends)
+    ends: list[End | None] = []
+    for rank in found.ranks:
+        try:
+            ends.append(found.rank(rank).glance().end)  # cheap for a large log, too
+        except RdbError:  # no log, or an unreadable one
+            ends.append(None)
+    return ends
+
+
+def _code_of_job(job: str, code: int, interrupted: bool) -> int:
+    """The exit code of the job, from CODE, the launcher's.
+
+    A launcher's code does not tell Ctrl-C from a failed program, and MPICH's mpiexec may return 0,
+    1 or 9 for a rank that leaves without MPI_Finalize.
+    """
+    from rdb.recording.log.record import EndKind
+
+    if interrupted and code in _ENDED_BY_LAUNCHER:
+        return INTERRUPTED
+    if not interrupted and code == Unsupported.exit_code:
+        return code
+    ends = _ends(job)
+    # MPICH's mpiexec, if it notices Ctrl-C late, returns 0 or 9 for the ranks that it ended.
+    if interrupted and any(end is None or end.kind is EndKind.SIGNAL for end in ends):
+        return INTERRUPTED
+    by_rdb = (end.value for end in ends if end and end.kind is EndKind.UNSUPPORTED)
+    return next(by_rdb, code)
 
 
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
 
 
 def _in_foreground() -> bool:
-    """Of a terminal, which sends its signals to all of the process group."""
+    """Whether we are in a terminal's foreground group, to which the terminal sends its signals."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -294,10 +328,11 @@ def _in_foreground() -> bool:
 
 
 def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None = None) -> int:
-    """Runs it in the foreground: the terminal's signals go to it, and so do those sent to us.
+    """Runs LINE in the foreground and returns its exit code (128 + N for signal N).
 
-    LAUNCHED: it is a launcher of that job's ranks, whose exit code does not tell Ctrl-C from a
-    program that failed.
+    Signals from the terminal reach the child directly; those sent to us are forwarded. LAUNCHED:
+    the job whose ranks LINE launches; the exit code is that of the job. CannotExecute: LINE cannot
+    run.
     """
     child: int | None = None
     interrupted = False
@@ -307,13 +342,13 @@ def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None
             os.kill(child, number)
 
     def leave(number: int, frame: FrameType | None) -> None:
-        """Ctrl-C reaches the child by itself; we wait for what it makes of it."""
+        """Ctrl-C reaches the child directly; we wait for the child to handle it."""
         nonlocal interrupted
         interrupted = True
         if not _in_foreground():
             forward(number, frame)
 
-    # None may come before there is a child to send it to.
+    # No signal may arrive before there is a child to forward it to.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     before = {
         number: signal.signal(number, action)
@@ -331,13 +366,11 @@ def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None
             raise CannotExecute(f"{line[0]}: {error.strerror}") from error
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        # Its number stays taken until no handler can send to it any more.
+        # The zombie keeps its process id until no handler can send to that id.
         os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     finally:
         for number, action in before.items():
             signal.signal(number, action)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    by_launcher = code in _ENDED_BY_LAUNCHER
-    if launched and interrupted and (by_launcher or (code == 0 and _were_ended(launched))):
-        return INTERRUPTED
-    return 128 - code if code < 0 else code
+    code = 128 - code if code < 0 else code
+    return _code_of_job(launched, code, interrupted) if launched else code

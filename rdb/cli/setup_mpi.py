@@ -1,4 +1,4 @@
-"""`rdb setup-mpi`: any MPI below programs that are recorded."""
+"""`rdb setup-mpi`: builds rdb's lower part for another MPI."""
 
 from __future__ import annotations
 

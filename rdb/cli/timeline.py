@@ -7,7 +7,7 @@ import json
 import shlex
 from pathlib import Path
 
-from rdb.cli.debug import need_ranks
+from rdb.cli.debug import need_log, need_ranks
 from rdb.errors import Usage
 from rdb.recording import Job
 
@@ -19,7 +19,7 @@ def timeline_command(args: argparse.Namespace) -> int:
     from rdb.picture.page import page
     from rdb.picture.perfetto import trace
 
-    job = need_ranks(args.job, replayed=False)
+    job = need_log(need_ranks(args.job, replayed=False))
     command = shlex.join(str(word) for word in job.meta.get("argv", []))
     picture = collect(job, job.name, command, _bookmarks(job, args.bookmark))
     kind = args.format
@@ -39,7 +39,7 @@ def timeline_command(args: argparse.Namespace) -> int:
 
 
 def _bookmarks(job: Job, given: list[str]) -> dict[str, tuple[int, int]]:
-    """NAME=RANK:EVENT of each."""
+    """Parses NAME=RANK:EVENT texts.  Usage: malformed; UnknownJob: no such rank or event."""
     found = {}
     for text in given:
         name, _, place = text.rpartition("=")
@@ -47,6 +47,6 @@ def _bookmarks(job: Job, given: list[str]) -> dict[str, tuple[int, int]]:
         if not (name and rank.isdigit() and event.isdigit()):
             raise Usage(f"{text!r} is not a bookmark", "for example --bookmark start=0:1200")
         recording = job.rank(int(rank))
-        recording.event(int(event))  # refuses one that is not there
+        recording.event(int(event))  # raises if there is no such event
         found[name] = (int(rank), int(event))
     return found

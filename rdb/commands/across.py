@@ -1,4 +1,4 @@
-"""Commands that set the values of many ranks side by side."""
+"""Commands that compare the values of several ranks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rdb.session.session import Session
 async def plot(session: Session, expression: str) -> Plot:
     """Draw a number over the ranks in focus.
 
-    Each rank is a column, or several; where there are more ranks than columns, neighbours share
-    one, which is as high as the highest of them. `print --stats EXPR` says least, most and mean.
+    Each rank is one column or several. If there are more ranks than columns, neighbours share one,
+    which shows the highest of them. `print --stats EXPR` prints least, most and mean.
     """
     return Plot(expression, *await numbers_of(session, expression))
 
@@ -23,8 +23,11 @@ async def plot(session: Session, expression: str) -> Plot:
 async def numbers_of(
     session: Session, expression: str
 ) -> tuple[dict[Rank, float], dict[Rank, str], dict[Rank, str]]:
-    """EXPRESSION in each rank in focus; of ranks where it is no number, what it is instead; which
-    variables it took."""
+    """Evaluates EXPRESSION in each rank in focus.
+
+    Returns the numbers, what ranks without a number said instead, and the variables that each
+    answer used. RdbError: no rank has a number.
+    """
     numbers: dict[Rank, float] = {}
     others: dict[Rank, str] = {}
     variables: dict[Rank, str] = {}
@@ -46,11 +49,11 @@ async def numbers_of(
 async def diff(session: Session, expression: str) -> Difference:
     """Compare a value in two ranks, member by member, element by element.
 
-    Only what differs is shown, by the names that the program's language has for it: `w(2,1)` in
-    Fortran, `w[0][1]` in C, elements of containers of C++. Of each dimension of an array, and of a
-    container, the first 200 elements are compared, of all together 20,000. Members that have no
-    value in one of the ranks (optimized out) are not compared, which is said. The ranks need not
-    be in focus; each is looked at where it stands.
+    Only differences are shown, by the names that the program's language has for them: `w(2,1)` in
+    Fortran, `w[0][1]` in C, elements of containers of C++. The first 200 elements of each dimension
+    of an array, and of a container, are compared, at most 20,000 in all. Members that have no value
+    in one of the ranks (optimized out) are not compared; rdb says so. The ranks need not be in
+    focus; rdb looks at each where it stands.
     """
     usage = "usage: diff EXPR RANK RANK"
     words = expression.rsplit(maxsplit=2)

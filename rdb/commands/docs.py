@@ -36,7 +36,7 @@ def text() -> str:
         parts.extend(_entry(command) for command in commands)
     own = extension_commands()
     if own:
-        parts.append("## In GDB, from rdb\n")
+        parts.append("## Added to GDB by rdb\n")
         rows = "\n".join(f"| `{name}` | {summary} |" for name, summary in own.items())
         parts.append(f"| command | |\n|---|---|\n{rows}\n")
     return "\n".join(parts)

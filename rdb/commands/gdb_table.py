@@ -1,67 +1,46 @@
-"""The commands that the GDB extension brings besides those of the registry.
+"""The commands of the GDB extension that the registry does not have.
 
-They are read from its sources and not imported, because it runs in GDB's own Python: a command is a
-class with a `name` and a docstring, short names are the table `_ALIASES`.
+The extension runs in GDB's own Python, so its sources are parsed, not imported. A command is a
+class below `@command(NAME)`, and its docstring is its help; the table `_ALIASES` has short names.
 """
 
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 from rdb.commands.registry import REGISTRY
 from rdb.paths import gdb_scripts_dir
 
-# The console gives these itself.
-_INTERNAL = (
-    "rdb-asked",
-    "rdb-leave",
-    "rdb-return",
-    "rdb-open",
-    "rdb-state",
-    "rdb-look",
-    "rdb-object",
-    "rdb-fields",
-    "rdb-number",
-    "rdb-meant",
-    "rdb-fork",
-    "rdb-template",
-    "rdb-start",
-    "rdb-hits",
-)
+_NOT_FOR_THE_CONSOLE = "rdb-"  # commands that the console or GDB itself uses
 
 
 def extension_commands() -> dict[str, str]:
-    """Name -> what it does, of what is neither in the registry nor for programs only."""
-    found: dict[str, str] = {}
-    for path in sorted((gdb_scripts_dir() / "rdb_gdb").glob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef):
-                found.update(_command(node))
-            elif isinstance(node, ast.Assign):
-                found.update(_aliases(node))
+    """Name -> summary of each command that users may type and that the registry lacks."""
     return {
         name: summary
-        for name, summary in sorted(found.items())
-        if name not in _INTERNAL and REGISTRY.get(name) is None
+        for name, summary in sorted(read(gdb_scripts_dir() / "rdb_gdb" / "commands").items())
+        if not name.startswith(_NOT_FOR_THE_CONSOLE) and REGISTRY.get(name) is None
     }
 
 
-def _command(node: ast.ClassDef) -> dict[str, str]:
-    for statement in node.body:
-        if isinstance(statement, ast.Assign) and _target(statement) == "name":
-            name = ast.literal_eval(statement.value)
-            documentation = (ast.get_docstring(node) or "").partition("\n")[0]
-            return {str(name): documentation} if name else {}
-    return {}
+def read(folder: Path) -> dict[str, str]:
+    """Name -> summary of all commands and short names in the sources in FOLDER."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                summary = (ast.get_docstring(node) or "").partition("\n")[0]
+                found.update(dict.fromkeys(_names(node), summary))
+            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_ALIASES":
+                table: dict[str, str] = ast.literal_eval(node.value)
+                found.update({short: f"short for {long}" for short, long in table.items()})
+    return found
 
 
-def _aliases(node: ast.Assign) -> dict[str, str]:
-    if _target(node) != "_ALIASES":
-        return {}
-    return {short: f"short for {long}" for short, long in ast.literal_eval(node.value).items()}
-
-
-def _target(node: ast.Assign) -> str | None:
-    target = node.targets[0]
-    return target.id if isinstance(target, ast.Name) else None
+def _names(node: ast.ClassDef) -> list[str]:
+    return [
+        ast.literal_eval(decorator.args[0])
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "command"
+    ]

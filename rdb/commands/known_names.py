@@ -8,7 +8,7 @@ from rdb.session.session import Outcome, Session
 
 @command("run", group=Group.TIME, usage="run [EVENT]", needs=Need.STOPPED)
 async def run(session: Session, event: str = "") -> Outcome:
-    """Go to an event, to the start without one (as in rr)."""
+    """Go to an event, or to the start if none is given (as in rr)."""
     return await session.run(f"run {event}".strip())
 
 

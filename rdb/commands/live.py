@@ -10,11 +10,12 @@ from rdb.session.session import Session
 
 @command("follow", group=Group.LIVE, usage="follow [SECONDS]", needs=Need.STOPPED)
 async def follow(session: Session, seconds: int = 0) -> Followed:
-    """Take in what the ranks in focus have recorded meanwhile, and go to the new end.
+    """Read what the ranks in focus have recorded since, and go to the new end.
 
     A rank of a job that still runs is shown as it was when it was opened; the job goes on. With
-    SECONDS it keeps up for so long, or until Ctrl-C; ranks that record nothing cost nothing, and
-    it rests four times as long as a step took. `undo` goes back to where the ranks stood.
+    SECONDS it follows for that time, or until Ctrl-C. Between two steps it rests four times as long
+    as the last one took; ranks that record nothing cost nothing. `undo` goes back to where the
+    ranks stood.
     """
 
     def say() -> None:
@@ -29,15 +30,15 @@ async def follow(session: Session, seconds: int = 0) -> Followed:
 
 @command("pause", group=Group.LIVE, needs=Need.STOPPED)
 async def pause(session: Session) -> Live:
-    """Stop the processes of the ranks in focus, which still run, where they are.
+    """Stop the processes of the ranks in focus that still run.
 
-    What has been opened is not moved by that: `follow` goes to where they stopped. Their peers
-    wait for them. Those that are still paused when the session ends go on.
+    The ranks in the console stay where they stand: `follow` goes to where the processes stopped.
+    Peers of these ranks wait for them. Ranks that are still paused when the session ends go on.
     """
     return Live(session.live.pause(session.focus))
 
 
 @command("resume", group=Group.LIVE, needs=Need.STOPPED)
 async def resume(session: Session) -> Live:
-    """Let the ranks in focus go on that `pause` has stopped."""
+    """Let the ranks in focus that `pause` has stopped go on."""
     return Live(session.live.resume(session.focus))

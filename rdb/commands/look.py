@@ -1,4 +1,4 @@
-"""Commands that look and change nothing."""
+"""Commands that look at the program and change nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rdb.session.debugger import RankAnswer
 from rdb.session.lookers import Unwilling
 from rdb.session.session import Outcome, Session
 
-# What a GDB keeps for itself: values it has printed, and variables that were set in it.
+# Names that one GDB keeps: its value history and convenience variables (GDB manual, "Value
+# History", "Convenience Variables"), but not registers.
 _HISTORY = re.compile(
     r"\$(?!(?:[re]?[abcd]x|[re]?[sd]i|r\d+|[re]?[sbi]p|pc|fp|eflags|[xy]mm\d+)\b)"
 )
@@ -30,9 +31,9 @@ _HISTORY = re.compile(
 async def print_(session: Session, expression: str = "") -> Printed | Summary:
     """Show the value of an expression in each rank in focus; equal values are shown once.
 
-    `--stats` shows what a number is like over the ranks: least, most, mean, standard deviation, and
-    in which ranks. In a focus of many ranks whose GDBs have not been started values have no number
-    of GDB's history (`$1`).
+    `--stats` shows a number over the ranks: least, most (and in which ranks), mean and standard
+    deviation. Values of many ranks whose GDBs have not started have no number of GDB's history
+    (`$1`).
     """
     first, _, rest = expression.partition(" ")
     if first == "--stats":
@@ -70,8 +71,8 @@ async def output(session: Session, options: str = "") -> Outcome:
     """Show what the ranks in focus had written up to where they stand, each line with its event.
 
     Replay writes nothing again: this is what was recorded. `goto EVENT` goes to where a line was
-    written. It is standard output and error, or the descriptor N, or every one; with `--since` what
-    was written after POS, with `--raw` the bytes alone.
+    written. It shows standard output and error; with `--fd N` that descriptor, with `--all` every
+    one, with `--since` what was written after POS, with `--raw` the bytes alone.
     """
     return await session.run(f"output {options}".strip())
 
@@ -80,7 +81,7 @@ async def output(session: Session, options: str = "") -> Outcome:
 async def verbs(session: Session) -> VerbsShown:
     """Show the queue pairs of each rank in focus where it stands, and what is outstanding on them.
 
-    It is what the log says up to there: going back shows what was posted, and not completed, then.
+    The log says so up to there: if you go back, it shows what was posted and not completed then.
     """
     await session.open(session.focus)
     states = session.states

@@ -10,7 +10,7 @@ from rdb.session.session import Outcome, Session
 
 @command("help", group=Group.SESSION, usage="help [COMMAND]", aliases=("h",))
 async def help_(session: Session, name: str = "") -> HelpIndex | HelpPage | Outcome:
-    """List the commands, or explain one; GDB explains its own."""
+    """List the commands, or explain one; for a command of GDB show GDB's own help."""
     if not name:
         return HelpIndex(REGISTRY.groups())
     name = word(name)

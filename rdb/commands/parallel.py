@@ -1,4 +1,4 @@
-"""Commands about what ranks have to do with each other: messages, and who waits for whom."""
+"""Commands about how ranks depend on each other: messages and waiting."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _FEW, _NEWEST = 4, 8
 async def messages(session: Session, count: int = 0) -> MessagesShown:
     """Show the message queues of the ranks in focus: receives posted, messages on their way.
 
-    Each rank of the job counts as far as it stands, one that has not been opened to its end. A
-    message is on its way if its sender has sent it, or waits with it in a send at the end of its
-    recording, and its receiver has not received it; it is expected if a receive that could take it
-    has been posted, which one is in which a rank waits at the end of its recording. Of those that
-    were received the newest COUNT are shown: 8 if nothing is said, of more than four ranks none.
+    Each rank counts up to where it stands, a rank that has not been opened up to its end. A message
+    is on its way if its sender has sent it and its receiver has not received it. A send in which a
+    rank waits at the end of its recording counts as sent. A message is expected if a receive that
+    could take it has been posted; a receive in which a rank waits at the end of its recording
+    counts as posted. The newest COUNT of the received messages are shown, too (8; none with more
+    than four ranks).
     `rdb messages JOB` shows the queues of all ranks.
     """
     if not count and len(session.focus) <= _FEW:
@@ -39,7 +40,7 @@ async def deadlock_command(session: Session) -> Deadlock:
     """Show which rank waits for which in MPI, with the calls and lines, and name the deadlock.
 
     Ranks that have been opened count where they stand, the others at the end of their recordings.
-    A rank is deadlocked if nobody that it waits for can ever go on. What the logs leave open is
-    unknown, and it says why. `rdb deadlock JOB` does it at the end of a recording.
+    A rank is deadlocked if no rank that it waits for can ever go on. What the logs do not tell is
+    shown as unknown, with the reason. `rdb deadlock JOB` looks at the end of a recording.
     """
     return await deadlock(session)

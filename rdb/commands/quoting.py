@@ -1,19 +1,18 @@
-"""What one types, as GDB has to be told it."""
+"""Turns what a user types into what GDB has to be given."""
 
 from __future__ import annotations
 
 import re
 import shlex
 
-# gdb_scripts/rdb_gdb/predicates.py, intrinsics.py
-_PREDICATE = re.compile(
-    r"(?<![\w$.>:%])(allfinite|all|any|count|sum|max|min|sorted|checksum"
-    r"|c(?:real|imag|abs)[fl]?|aimag)\s*\("
-)
-# gdb_scripts/rdb_gdb/meant.py
+from rdb.session.predicates import NAMES
+
+# gdb_scripts/rdb_gdb/values/predicates.py, intrinsics.py
+_PREDICATE = re.compile(rf"(?<![\w$.>:%])({NAMES}|c(?:real|imag|abs)[fl]?|aimag)\s*\(")
+# gdb_scripts/rdb_gdb/commands/meant.py
 _TAKES_ONE = re.compile(
-    r"(p(r(i(nt?)?)?)?|inspect|output|call|disp(l(ay?)?)?|[ra]?wa(t(ch?)?)?"
-    r"|what(is?)?|pt(y(pe?)?)?|x|printf)\b"
+    r"(p(r(i(nt?)?)?)?|ins(p(e(ct?)?)?)?|output|call|disp(l(ay?)?)?|wa(t(ch?)?)?"
+    r"|[ra]w(a(t(ch?)?)?)?|wha(t(is?)?)?|pt(y(pe?)?)?|x|printf)\b"
 )
 
 _CONDITION = re.compile(r"(t?h?b|br|t?h?break)\s.*\sif\b|cond\w*\s+\d", re.DOTALL)
@@ -22,22 +21,25 @@ _AT_MPI = re.compile(r"\s*(b|br|break|tb|tbreak)\s+P?MPI_[A-Z]\w*(\s+if\b.*)?\s*
 
 
 def word(text: str) -> str:
-    """A name or a path without the quotes and backslashes of a shell, if these make it one word."""
+    """TEXT without the quotes and backslashes of a shell, if TEXT is one word of a shell."""
     try:
         words = shlex.split(text)
     except ValueError:
-        return text  # a quote of its own: it's.rdb
+        return text  # an apostrophe, not a quote: it's.rdb
     return words[0] if len(words) == 1 else text
 
 
 def has_predicate(query: str) -> bool:
-    """Is it asked of the program's memory, not of the log alone?"""
+    """Whether QUERY asks about the program's memory, not about the log alone."""
     return _PREDICATE.search(_TEXTS.sub("", query)) is not None
 
 
 def as_meant(line: str) -> str:
-    """A command of GDB's own: its names are the program's, it may have predicates over arrays, and
-    the library of MPI may not be loaded yet where it sets a breakpoint."""
+    """LINE, a command of GDB, so that it means what the user expects.
+
+    Names are the program's, predicates over arrays work (`rdb-meant`), and a breakpoint on an MPI
+    function is pending until the MPI library is loaded.
+    """
     if _AT_MPI.match(line):
         return f"with breakpoint pending on -- {_as_meant(line)}"
     return _as_meant(line)

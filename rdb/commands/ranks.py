@@ -20,11 +20,11 @@ from rdb.session.stacks import merge_stacks
 async def focus(session: Session, ranks: str = "") -> Focus:
     """Choose the ranks that commands go to.
 
-    RANKS is written like `0,2-3`, `{0..3}`, `all`, `failed` for the ranks that ended by a signal
-    or with an exit code other than 0, or a name that `defset` gave. Without RANKS it says which are
-    in focus. A rank stands at the end of the recording when it first comes into focus. Of up to
-    four ranks the GDBs are started at once, of more when a command needs them: `where`, `ranks`,
-    `print`, `plot`, `diff` and `defset` do not.
+    RANKS is `0,2-3`, `{0..3}`, `all`, `failed` (the ranks that ended by a signal or with an exit
+    code other than 0) or a name that `defset` gave. Without RANKS it lists the ranks in focus. A
+    rank stands at the end of the recording when it first comes into focus. The GDBs of up to four
+    ranks start at once. With more ranks a GDB starts when a command needs it; `where`, `ranks`,
+    `print`, `plot`, `diff` and `defset` need none.
     """
     if ranks:
         await session.set_focus(ranks_of(session, word(ranks)), text=f"focus {ranks}")
@@ -35,7 +35,7 @@ async def focus(session: Session, ranks: str = "") -> Focus:
 async def ranks(session: Session, option: str = "") -> Ranks:
     """Show all ranks: how they ended, their events, where they stand now.
 
-    Of more than 16 ranks those that are alike share a line, unless `--each` is given.
+    With more than 16 ranks, ranks that are alike share a line, unless `--each` is given.
     """
     if option not in ("", "--each"):
         raise Usage(f"ranks does not take {option!r}", "usage: ranks [--each]")
@@ -44,7 +44,7 @@ async def ranks(session: Session, option: str = "") -> Ranks:
 
 
 async def _nothing(gdb: Looking) -> None:
-    """To stand there is to be known."""
+    """Does nothing: `look` has brought the rank to its place, so its state is known."""
 
 
 @command("where", group=Group.RANKS, usage="where [COUNT]", needs=Need.STOPPED)
@@ -66,9 +66,9 @@ async def _stacks(session: Session, count: int) -> Stacks:
 
 @command("bt", group=Group.RANKS, usage="bt [COUNT]", aliases=("backtrace",), needs=Need.STOPPED)
 async def bt(session: Session, arguments: str = "") -> Stacks | Outcome:
-    """Show the backtrace of the rank in focus; of several ranks the tree that `where` shows.
+    """Show the backtrace of the rank in focus; for several ranks the tree that `where` shows.
 
-    With other arguments than a count it is GDB's own in each rank: `bt full`, `bt -3`.
+    With other arguments than a count it runs GDB's own `bt` in each rank: `bt full`, `bt -3`.
     """
     if len(session.focus) > 1 and (not arguments or (arguments.isdigit() and int(arguments))):
         return await _stacks(session, int(arguments or 0))

@@ -1,6 +1,6 @@
-"""The one table of commands: faces, help and docs/commands.md are made from it.
+"""The table of all commands; the faces, the help and docs/commands.md are made from it.
 
-What is not in the table goes to GDB as it is.
+A line that names no command of the table goes to GDB unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Handler = Callable[..., Awaitable[object]]
 
 
 class Need(Enum):
-    """What must be there before a command can run."""
+    """What a command needs before it can run."""
 
     NOTHING = "nothing"
     STOPPED = "ranks in focus, stopped"
@@ -53,20 +53,26 @@ class Command:
         return (self.name, *self.aliases)
 
     async def call(self, session: Session, arguments: str) -> object:
-        """Checks what the command needs, reads its arguments, runs it; its data comes back."""
+        """Checks NEEDS, parses ARGUMENTS and runs the command; returns its data
+        (rdb/commands/values.py).
+
+        RdbError: no rank is in focus. Usage: wrong arguments.
+        """
         if self.needs is Need.STOPPED and not session.focus:
-            raise RdbError("no rank is in focus", "choose some: focus RANKS")
+            raise RdbError("no rank is in focus", "choose ranks: focus RANKS")
         return await self.handler(session, **self._bind(arguments))
 
     def _bind(self, text: str) -> dict[str, Any]:
-        """TEXT as the handler's parameters: ints one word each, a string the rest of the line."""
+        """TEXT as the handler's parameters: an int takes one word, a string the rest of
+        the line.
+        """
         parameters = list(inspect.signature(self.handler, eval_str=True).parameters.values())[1:]
         rest = text.strip()
         values: dict[str, Any] = {}
         for parameter in parameters:
             if not rest:
                 if parameter.default is inspect.Parameter.empty:
-                    raise Usage(f"{self.name} needs more", f"usage: {self.usage}")
+                    raise Usage(f"{self.name} needs more arguments", f"usage: {self.usage}")
                 continue
             if parameter.annotation is str:
                 values[parameter.name], rest = rest, ""
@@ -83,7 +89,7 @@ class Command:
 
 
 class Registry:
-    """Commands by name and alias; a name of two words is found before one of one word."""
+    """Commands by name and alias; names of two words are tried before names of one."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, Command] = {}
@@ -92,7 +98,7 @@ class Registry:
     def add(self, command: Command) -> None:
         for name in command.names:
             if name in self._by_name:
-                raise ValueError(f"{name} is there already")
+                raise ValueError(f"there is a command {name} already")
             self._by_name[name] = command
         self.commands.append(command)
 
@@ -100,7 +106,7 @@ class Registry:
         return self._by_name.get(" ".join(name.split()))
 
     def find(self, line: str) -> tuple[Command, str] | None:
-        """The command a line calls, with its arguments; None: it is GDB's."""
+        """The command that LINE calls, with its arguments; None: LINE is for GDB."""
         words = line.split(maxsplit=2)
         for count in (2, 1):
             if len(words) >= count:
@@ -108,7 +114,7 @@ class Registry:
                 if command is not None:
                     rest = line.split(maxsplit=count)
                     return command, rest[count] if len(rest) > count else ""
-        # GDB lets a format follow without a space: print/x n
+        # GDB allows a format without a space: print/x n.
         head, slash, format_and_rest = line.strip().partition("/")
         command = self._by_name.get(head) if slash else None
         return (command, f"/{format_and_rest}") if command is not None else None
@@ -134,7 +140,10 @@ def command(
     aliases: tuple[str, ...] = (),
     needs: Need = Need.NOTHING,
 ) -> Callable[[Handler], Handler]:
-    """Puts a handler into the table; its docstring is the help, whose first line the summary."""
+    """Enters a handler into the table.
+
+    The handler's docstring is the command's help; its first line is the summary.
+    """
 
     def register(handler: Handler) -> Handler:
         text = inspect.getdoc(handler)

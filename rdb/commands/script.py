@@ -1,4 +1,4 @@
-"""Commands that write and read scripts, and the one that leaves the recording's world."""
+"""Commands that write and read scripts, and `shell`, which acts outside of the recording."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _GDBS_OWN = (".py", ".gdb", ".scm")
 
 @command("source", group=Group.SESSION, usage="source FILE")
 async def source(session: Session, path: str) -> Script | Outcome:
-    """Carry out the commands in FILE, such as `history --save FILE` writes it.
+    """Run the commands in FILE, for example one that `history --save FILE` has written.
 
-    Each is a command of its own: it goes to the ranks in focus and can be undone. FILE.py and
-    FILE.gdb go to GDB.
+    Each command goes to the ranks in focus and can be undone alone. GDB itself runs FILE.py,
+    FILE.gdb and FILE.scm.
     """
     path = word(path)
     file = Path(path).expanduser()
@@ -33,5 +33,5 @@ async def source(session: Session, path: str) -> Script | Outcome:
 
 @command("shell", group=Group.SESSION, usage="shell COMMAND")
 async def shell(session: Session, line: str) -> ShellLine:
-    """Run a command of the shell, once; what it does cannot be undone."""
+    """Run a shell command, once for all ranks; its effects cannot be undone."""
     return ShellLine(line)

@@ -22,7 +22,7 @@ _BY_EVENT = re.compile(r"^(?:Changed by|By) event (\d+):", re.MULTILINE)
     needs=Need.STOPPED,
 )
 async def find_event(session: Session, query: str) -> Outcome:
-    """Go to the next event that a query is true of, in each rank in focus.
+    """Go to the next event for which a query is true, in each rank in focus.
 
     A query is a name, a condition, or both: `mpi.recv source==3`, `read fd==3 and result<0`,
     `receive source==3 and bytes>1000`, `openat 'passwd' in path`. Names are system calls (`read`),
@@ -35,13 +35,14 @@ async def find_event(session: Session, query: str) -> Outcome:
     functions. A comparison with a field that an event does not have is false. Quotes around all
     of it mean what they mean in a shell.
 
-    A part of it with a predicate over arrays (docs/answers.md) is asked of the program, right after
-    each event that the rest is true of: `!allfinite(u)`, `mpi.recv and max(abs(u)) >= 1e6`. The
-    answer names the element. Each such event is gone to, so name the events where there are many.
+    A query may have expressions of the program's, and predicates over its arrays (docs/answers.md):
+    `mpi.send and step > 3`, `!allfinite(u)`, `mpi.recv and max(abs(u)) >= 1e6`. rdb goes to each
+    event for which the rest of the query is true, and asks the program there. So name the events
+    if there are many. The answer names the element.
 
-    `--prev` looks backwards, `--all` lists, `--count` counts; these two do not move.
-    `rdb find-event JOB QUERY` lists those of all ranks; there `--next` is the first of each rank,
-    `--prev` the last.
+    `--prev` looks backwards. `--all` lists the events and `--count` counts them; both do not move
+    the ranks. `rdb find-event JOB QUERY` lists the events of all ranks; there `--next` finds the
+    first event of each rank, `--prev` the last.
     """
     return await session.run(f"find-event {query}")
 
@@ -50,7 +51,8 @@ async def find_event(session: Session, query: str) -> Outcome:
 async def first(session: Session, expression: str) -> Outcome:
     """Go to the first write of EXPR in the recording, in each rank in focus.
 
-    For a local variable, in the life of its frame. `last` goes to the last write before here.
+    For a local variable it searches the life of its frame. `last` goes to the last write before
+    here.
     """
     return await session.run(f"first {expression}")
 
@@ -102,9 +104,10 @@ async def origin_command(session: Session, expression: str) -> Origin:
     """Follow a value back, through messages, to the rank and statement that made it.
 
     From the one rank in focus: `last EXPR` finds what wrote it. If that was a receive, the search
-    goes on in the rank that sent the message, with the bytes that it sent, and so on, until
-    something else than a message wrote them. The focus goes to the rank where it ends, which stands
-    just before that statement; `undo` takes all of it back.
+    goes on in the rank that sent the message, with the bytes that it sent; if it was copied from
+    other memory, with that; if a function returned it, inside of that function. So it goes until
+    the value was computed, or another event gave it. The focus goes to the rank where it ends,
+    which stands just before that statement; `undo` takes all of it back.
     """
     return await origin(session, expression)
 
@@ -119,18 +122,19 @@ async def bisect(session: Session, expression: str) -> Outcome | Bisected:
     """Find the statement that first made EXPR false, in each rank in focus, and go there.
 
     EXPR is a condition that is true at the start and false at the end of the recording, or of the
-    events in POS..POS. The answer was verified: true just before, false just after. Of several
-    changes an early one is found that halving the events meets, and the first one between its two
-    events; with `--last` a late one, and the last one there. DEPTH is `instruction` (just before
-    the one that made it false), `statement` (where that begins) or `event` (the event before).
-    Names mean the variables of the innermost own function that has them, which the answer says;
+    events in POS..POS. The answer was verified: true just before, false just after. If EXPR changed
+    several times, halving the events finds an early change, and then the first one between its two
+    events; with `--last` it finds a late change, and then the last one there. DEPTH is
+    `instruction` (just before the instruction that made it false), `statement` (the beginning of
+    that statement) or `event` (the event before). Names mean the variables of the innermost
+    function of the program's own that has them; the answer names that function.
     `FUNCTION::VARIABLE` names a local. `allfinite(a)`, `all(a > 0)`, `max(abs(u)) < 1e6` and their
     like (docs/answers.md) ask about all elements of an array, and name the bad one. A constant is
     an error; quotes around all of EXPR mean what they mean in a shell. `--all-ranks` puts all ranks
-    into focus first. Of several ranks it says in which it turned false first in causal order: what
-    came to a rank in messages and collectives is later than where it was made. Other processors run
-    ahead to where it may look next, in each rank `--jobs N` (all; 1: none). Ctrl-C ends it with
-    what is known by then.
+    into focus first. With several ranks it names the rank in which EXPR turned false first in
+    causal order: what a rank got in messages and collectives comes after where it was made. Other
+    processors run ahead to where the search may look next, `--jobs N` in each rank (all; 1: none).
+    Ctrl-C ends the search with what is known by then.
     """
     words = [word for word in expression.split(" ") if word != "--all-ranks"]
     if len(words) < len(expression.split(" ")):
@@ -143,7 +147,7 @@ async def bisect(session: Session, expression: str) -> Outcome | Bisected:
 
 
 def _event(answer: RankAnswer) -> int | None:
-    """The event after whose answer the expression was false in a rank; None: nothing was found."""
+    """The event after whose answer the expression was false in a rank; None: nothing found."""
     if not answer.ok or answer.after is None or " turned false in rank " not in answer.text:
         return None
     by = _BY_EVENT.search(answer.text)

@@ -1,4 +1,4 @@
-"""Sets of ranks by name."""
+"""Named sets of ranks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _RESERVED = ("all", "failed")
 
 
 def ranks_of(session: Session, text: str) -> tuple[Rank, ...]:
-    """Ranks as one writes them, sets by their names."""
+    """The ranks that TEXT names, as for `focus`: numbers, `all`, `failed`, names of sets."""
     sets = dict(session.sets)
-    if "failed" in text:
+    if "failed" in re.findall(r"\w+", text):
         sets["failed"] = failing(session)
         if not sets["failed"]:
             raise Usage("no rank ended with a failure")
@@ -30,8 +30,8 @@ def ranks_of(session: Session, text: str) -> tuple[Rank, ...]:
 async def defset(session: Session, text: str = "") -> RankSets:
     """Give a set of ranks a name, for `focus NAME`; without arguments list the sets.
 
-    RANKS is written as for `focus`. EXPR is a condition, such as `x > 3`: the set is those of the
-    ranks in focus in which it is true now, where they stand.
+    RANKS is written as for `focus`. EXPR is a condition, such as `x > 3`: the set has the ranks in
+    focus in which it is true where they stand now.
     """
     name, _, what = text.partition(" ")
     name = word(name)

@@ -1,33 +1,12 @@
-"""The whole table of commands: each of these modules enters its rows."""
+"""The whole table of commands: each module of this folder enters its rows."""
 
-from rdb.commands import (
-    across,
-    known_names,
-    live,
-    look,
-    meta,
-    parallel,
-    ranks,
-    script,
-    search,
-    sets,
-    time,
-    timeline,
-)
+import importlib
+import pkgutil
+
+import rdb.commands
 from rdb.commands.registry import REGISTRY
 
-__all__ = [
-    "REGISTRY",
-    "across",
-    "known_names",
-    "live",
-    "look",
-    "meta",
-    "parallel",
-    "ranks",
-    "script",
-    "search",
-    "sets",
-    "time",
-    "timeline",
-]
+__all__ = ["REGISTRY"]
+
+for _module in pkgutil.iter_modules(rdb.commands.__path__, "rdb.commands."):
+    importlib.import_module(_module.name)

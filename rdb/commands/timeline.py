@@ -21,14 +21,14 @@ async def timeline(session: Session, arguments: str = "") -> Timeline:
 
     A line for each of RANKS, or of the ranks in focus. Columns are equal parts of the time from the
     first event to the last, or from one second after the beginning to another: `timeline 1.5..1.6`.
-    Of ranks on several hosts the times are those of their clocks.
+    The times of ranks on several hosts are those of the hosts' clocks.
     """
     words = arguments.split()
     part = _PART.fullmatch(words[-1]) if words else None
     if part is not None:
         words.pop()
         if float(part[1]) >= float(part[2]):
-            raise Usage(f"{part[0]} is no span of time", _USAGE)
+            raise Usage(f"{part[0]} is not a span of time", _USAGE)
     ranks = ranks_of(session, ",".join(words)) if words else session.focus
     times: dict[int, RankTimes] = {}
     problems = {}
@@ -43,7 +43,7 @@ async def timeline(session: Session, arguments: str = "") -> Timeline:
     if part is not None:
         span = span.part(float(part[1]), float(part[2]))
     states = session.states
-    # One that nobody has looked at stands where it was opened, at the end.
+    # A rank without a state has not been looked at: it stands at the end of its recording.
     events = {
         rank: states[rank].event if rank in states else one.events[-1]
         for rank, one in times.items()

@@ -1,4 +1,4 @@
-"""What handlers return: data, for whoever shows it."""
+"""What the handlers of commands return: data, which a face then shows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Focus:
 
 @dataclass(frozen=True)
 class Printed:
-    """A value in each rank; the value history number `$N` is no part of the comparison."""
+    """A value in each rank; ranks with equal values are alike, whatever their `$N`."""
 
     outcome: Outcome
 
@@ -45,7 +45,7 @@ class VerbsShown:
 
 @dataclass(frozen=True)
 class Bisected:
-    """What a search of several ranks found, and in which of them it came first."""
+    """The outcome of a bisection in several ranks, and the causal order of its results."""
 
     outcome: Outcome
     order: CausalOrder
@@ -60,7 +60,7 @@ class MessagesShown:
 
 @dataclass(frozen=True)
 class Stacks:
-    """The merged backtraces, and why some ranks have none."""
+    """The merged backtraces; FAILED: the reason for each rank without one."""
 
     roots: Sequence[StackNode]
     failed: Mapping[Rank, str] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Stacks:
 
 @dataclass(frozen=True)
 class Ranks:
-    """The ranks of the job; EACH: none share a line."""
+    """The ranks of the job; EACH: one line for each rank."""
 
     rows: Sequence[RankRow]
     each: bool = False
@@ -76,7 +76,7 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Followed:
-    """Where ranks stand whose recordings were read anew, and why some could not be."""
+    """States of ranks whose recordings were read again; ERRORS: ranks that could not be read."""
 
     states: Mapping[Rank, RankState]
     errors: Mapping[Rank, str]
@@ -84,14 +84,14 @@ class Followed:
 
 @dataclass(frozen=True)
 class Live:
-    """What became of the processes of some ranks."""
+    """The new state, or the error, of the process of each rank."""
 
     ranks: Mapping[Rank, str | RdbError]
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Ranks over the recorded time, or a part of it; the events at which they stand."""
+    """Ranks over the recorded time, or a part of it, and the event at which each stands."""
 
     times: Mapping[Rank, RankTimes]
     span: Span
@@ -101,8 +101,11 @@ class Timeline:
 
 @dataclass(frozen=True)
 class RankSets:
-    """Sets of ranks, by name.  VARIABLES, here and below: which ones an expression took in a rank,
-    if they are not plainly those of where it stands."""
+    """Sets of ranks, by name.
+
+    VARIABLES, here and below: the variables that an expression used in a rank, unless they are
+    simply those of the rank's frame.
+    """
 
     sets: Mapping[str, tuple[Rank, ...]]
     job_ranks: int
@@ -111,7 +114,7 @@ class RankSets:
 
 @dataclass(frozen=True)
 class Summary:
-    """A number over ranks, in figures; OTHERS: where it is none, and why."""
+    """Statistics of a number over ranks; OTHERS: the reason for each rank without a number."""
 
     expression: str
     stats: Stats
@@ -122,7 +125,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Plot:
-    """A number over ranks, to be drawn."""
+    """A number over ranks, to draw."""
 
     expression: str
     numbers: Mapping[Rank, float]
@@ -132,7 +135,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Difference:
-    """A value in two ranks: the members that differ, of how many."""
+    """A value in two ranks: the members that differ, and the number of members compared."""
 
     expression: str
     ranks: tuple[Rank, Rank]
@@ -153,7 +156,7 @@ class History:
 
 @dataclass(frozen=True)
 class Saved:
-    """The command log as a file."""
+    """The file that the command log was written to."""
 
     path: str
     commands: int
@@ -161,7 +164,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Script:
-    """Lines of a file, to be run as if they were typed."""
+    """Lines of a file, to run as if typed."""
 
     path: str
     lines: Sequence[str]
@@ -169,14 +172,14 @@ class Script:
 
 @dataclass(frozen=True)
 class ShellLine:
-    """A command of the shell, to be run where the answers are shown."""
+    """A shell command, to run where answers are shown."""
 
     line: str
 
 
 @dataclass(frozen=True)
 class JobInfo:
-    """A job at a glance."""
+    """A job's main facts."""
 
     name: str
     path: str
@@ -199,4 +202,4 @@ class HelpPage:
 
 @dataclass(frozen=True)
 class Leave:
-    """The session is over."""
+    """The user leaves the session."""

@@ -28,11 +28,11 @@ from rdb.session.session import JobLike, Session
 def main(
     job: str | JobLike, script: str | None = None, elsewhere: ElsewhereLike | None = None
 ) -> int:
-    """`rdb attach JOB [-x SCRIPT]`.  Returns 0, 1 if a command of a script failed or a rank
-    could not be brought to its end, 130 for Ctrl-C.
+    """`rdb attach JOB [-x SCRIPT]`.
 
-    Without a terminal each command is echoed behind its prompt, as a transcript would show it, and
-    the ones after a failed one still run.  ELSEWHERE: agents on the job's other hosts.
+    Returns 0, 1 if a command of a script failed or a rank could not be brought to its end, 130 for
+    Ctrl-C. Without a terminal each command is echoed behind its prompt, as in a transcript, and the
+    commands after a failed one still run. ELSEWHERE: agents on the job's other hosts.
     """
     opened = open_job(job) if isinstance(job, str) else job
     if script is not None:
@@ -60,7 +60,7 @@ async def _attach(
         except Interrupted:
             return 130
         render(Ranks(overview(session)), out)
-        # A script goes on, but not from where it takes its ranks to be.
+        # A script goes on, but a rank that is not at its end counts as a failure.
         shell.failures += sum(session.short(rank) is not None for rank in session.ranks)
         if lines is None:
             return await _interact(shell)
@@ -68,7 +68,7 @@ async def _attach(
 
 
 async def _follow(shell: Shell, lines: Iterable[str] | TextIO) -> int:
-    """Runs the commands of a script or a pipe; the exit code."""
+    """Runs the commands of a script or a pipe; returns the exit code."""
     await shell.follow(lines)
     if shell.interrupts:
         return 130
@@ -76,7 +76,7 @@ async def _follow(shell: Shell, lines: Iterable[str] | TextIO) -> int:
 
 
 async def _interact(shell: Shell) -> int:
-    """Prompt, command, answer, until quit or Ctrl-D."""
+    """Reads a command and shows its answer, until quit or Ctrl-D."""
     history = KeptLines()
     prompts: PromptSession[str] = PromptSession(
         history=history,
@@ -102,7 +102,7 @@ async def _interact(shell: Shell) -> int:
         text = reader.feed(line)
         if text is None:
             continue
-        # As in GDB an empty line does again what can sensibly be done again: step, next, x, list.
+        # As in GDB, an empty line repeats the last command that GDB got: step, next, x, list.
         text = text or repeat
         if text:
             await shell.run(text)

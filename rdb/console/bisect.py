@@ -29,7 +29,7 @@ from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
 
 _LINE_S = 5.0
-_SHOWN = 8  # ranks in a line
+_SHOWN = 8  # most ranks that a line names
 
 
 def main(
@@ -40,8 +40,11 @@ def main(
     options: str = "",
     jobs: int | None = None,
 ) -> int:
-    """`rdb bisect JOB EXPR [--last] [--json]` in all ranks of JOB.  0: found, 1: nowhere, 5: found
-    nowhere, and ranks have given no answer."""
+    """`rdb bisect JOB EXPR [--last] [--json]` in all ranks of JOB.
+
+    Returns 0 if found, 1 if found in no rank, 5 if found in no rank while some gave no answer, 130
+    after Ctrl-C.
+    """
     if not expression.strip():
         raise Usage("bisect needs an expression", "for example: rdb bisect JOB 'x > 0'")
     opened = open_job(job) if isinstance(job, str) else job
@@ -74,7 +77,7 @@ def main(
 
 @contextmanager
 def _on_ctrl_c() -> Iterator[Interrupt]:
-    """The first one ends the search with what is known, another one ends rdb."""
+    """The first Ctrl-C ends the search with what is known; the next one ends rdb."""
     interrupt, loop = Interrupt(), asyncio.get_running_loop()
     previous = signal.getsignal(signal.SIGINT)
 
@@ -97,7 +100,7 @@ def _on_ctrl_c() -> Iterator[Interrupt]:
 
 @contextmanager
 def _bars(ranks: list[Rank], name: Callable[[Rank], str]) -> Iterator[Heard]:
-    """On the error stream: a bar for each rank on a terminal, elsewhere a line now and then."""
+    """Progress on stderr: a bar for each rank on a terminal, otherwise a line every few seconds."""
     out = Console(stderr=True)
     if not out.is_terminal:
         lines = _Lines(ranks, name)
@@ -119,7 +122,7 @@ def _bars(ranks: list[Rank], name: Callable[[Rank], str]) -> Iterator[Heard]:
 
 
 class _Told:
-    """Of each rank, once: what is known before its search ends."""
+    """Prints, once for each rank, what is known before the rank's search ends."""
 
     def __init__(self, name: Callable[[Rank], str]) -> None:
         self._name = name
@@ -132,7 +135,7 @@ class _Told:
 
 
 class _Lines:
-    """How far the ranks are, a line every few seconds, also while nothing is heard of them."""
+    """Prints the progress of all ranks every _LINE_S seconds, even if no rank reports."""
 
     def __init__(self, ranks: list[Rank], name: Callable[[Rank], str]) -> None:
         self._shares = dict.fromkeys(ranks, 0.0)
@@ -161,7 +164,7 @@ class _Lines:
 
 
 def show(report: Report, expression: str, out: Console, name: Callable[[Rank], str] = str) -> None:
-    """NAME is what a rank is called: that of a process shown in its place."""
+    """Prints the report.  NAME gives a rank's name: a process may stand for its rank."""
     if report.found:
         first = [name(rank) for rank in report.first]
         where = f"rank {first[0]}" if len(first) == 1 else f"ranks {', '.join(first)}"
@@ -175,7 +178,7 @@ def show(report: Report, expression: str, out: Console, name: Callable[[Rank], s
         ended = ", interrupted" if report.interrupted else ""
         out.print(Text(f"{expression}: found in no rank{ended}", "bold"))
     if report.unknown:
-        out.print(Text(f"not known of: {', '.join(map(name, report.unknown))}", "bold"))
+        out.print(Text(f"no answer from: {', '.join(map(name, report.unknown))}", "bold"))
     for answer in report.found:
         out.print(Text(f"\nrank {name(answer.rank)}, at {answer.position}{_when(answer)}", "bold"))
         for line in _lines(answer):
@@ -229,9 +232,13 @@ def _lines(answer: Found) -> Iterator[str]:
     if answer.sender is not None:
         yield f"sent by {answer.sender}"
     elif answer.sender_unknown is not None:
-        yield f"who sent it is not known: {answer.sender_unknown}"
+        yield f"its sender is not known: {answer.sender_unknown}"
     if answer.undefined_between:
         yield "between the two it had no value wherever it was looked at"
+    if answer.earlier is not None:
+        yield f"before it was true: {answer.earlier}"
+    if answer.again is not None:
+        yield f"true again at event {answer.again}"
     if answer.undefined:
         why = f": {answer.why_undefined}" if answer.why_undefined else ""
         yield f"no value at {answer.undefined} of the places that were looked at{why}"

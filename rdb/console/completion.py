@@ -1,4 +1,4 @@
-"""Tab: our commands and their arguments, GDB's `complete` for the rest."""
+"""Completion: our commands and their arguments; for the rest, GDB's `complete`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ConsoleCompleter(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        return ()  # GDB is asked asynchronously
+        return ()  # the asynchronous method asks GDB
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
@@ -32,7 +32,7 @@ class ConsoleCompleter(Completer):
         if candidates is None:
             try:
                 found = await self._session.complete(text)
-            except RdbError:  # a GDB that is gone completes nothing; the next command will say so
+            except RdbError:  # GDB has ended: no completions; the next command reports it
                 found = []
             candidates = [*_starting(REGISTRY.names(), text), *found]
         word = _LAST_WORD.search(text)
@@ -44,7 +44,7 @@ class ConsoleCompleter(Completer):
 
 
 def own_candidates(session: Session, text: str) -> list[str] | None:
-    """Whole lines that complete an argument of a command of ours; None: ask GDB."""
+    """Lines that complete an argument of one of our commands; None: ask GDB."""
     head, space, argument = text.partition(" ")
     if not space:
         return None

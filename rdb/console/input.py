@@ -1,4 +1,4 @@
-"""Lines of a script, a file or a pipe, without keeping the loop from its signals."""
+"""Lines of a script, a file or a pipe, read without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def read_lines(lines: Iterable[str] | TextIO) -> AsyncIterator[str]:
 
 
 def _pipe(lines: Iterable[str] | TextIO) -> int | None:
-    """The descriptor, if reading it may block and epoll can wait for it: a pipe or a socket."""
+    """The descriptor, if a read may block and epoll can wait: a pipe or a socket; else None."""
     if not hasattr(lines, "fileno"):
         return None
     descriptor: int = lines.fileno()

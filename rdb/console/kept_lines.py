@@ -1,4 +1,4 @@
-"""The lines that a user has typed, for the arrow keys: also those of earlier sessions."""
+"""The lines that a user has typed in this and earlier sessions, for the arrow keys."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rdb.recording import home
 
 
 class KeptLines(FileHistory):
-    """They may hold what others should not read: the file is the user's alone.
+    """The history file is private (mode 0600), as lines may hold secrets.
 
-    Where it cannot be written the lines of this session are there all the same, and `trouble` says
-    why, once.
+    If the file cannot be written, the lines of this session still work, and `trouble` returns the
+    reason once.
     """
 
     def __init__(self) -> None:
@@ -44,4 +44,4 @@ class KeptLines(FileHistory):
         if self._lost is None or self._said:
             return None
         self._said = True
-        return f"{self._path}: {self._lost}: what is typed is not kept"
+        return f"{self._path}: {self._lost}: the command history is not saved"

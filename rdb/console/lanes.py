@@ -1,4 +1,4 @@
-"""The timeline of ranks in the terminal: a lane for each."""
+"""The timeline of ranks in the terminal: one lane for each rank."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rdb.session.ranks import format_ranks
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _HERE = "▼"
-# What is rarer is shown first where a column has several; of a send and a receive both.
+# In a column with several marks the rarest shows; a send and a receive show as one sign.
 _SIGNS = (
     (Mark.CHECKPOINT, "◆", "yellow"),
     (Mark.SEND | Mark.RECEIVE, "×", "green"),
@@ -70,7 +70,7 @@ def _line(lane: Lane, busiest: int) -> Text:
 
 
 def _block(count: int, busiest: int) -> str:
-    """By the logarithm: one event is to be seen beside a million."""
+    """A block whose height is logarithmic in COUNT: one event is visible beside a million."""
     if not count:
         return " "
     share = math.log(count + 1) / math.log(busiest + 1)
@@ -78,7 +78,7 @@ def _block(count: int, busiest: int) -> str:
 
 
 def _axis(span: Span, width: int) -> str:
-    """Seconds from the job's beginning: at both ends, and between them where there is room."""
+    """Seconds since the job's beginning: at both ends, and between them if there is room."""
     length = span.last_ns - span.first_ns
     places = max(0, min(9, 2 - math.floor(math.log10(max(length, 1) / 1e9))))
     count = max(1, width // 20)

@@ -1,4 +1,4 @@
-"""Running a session so that whatever ends it ends every GDB, too."""
+"""Runs a session so that all its GDBs end with it, whatever ends it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _HEED_S = 0.5
 
 
 def supervised(work: Coroutine[Any, Any, int]) -> int:
-    """Runs WORK to its exit code; a signal cancels it: 130 for Ctrl-C, 128 + number for others."""
+    """Runs WORK and returns its exit code.
+
+    SIGINT, SIGTERM and SIGHUP cancel WORK; the code then is 128 + the signal's number.
+    """
     try:
         return asyncio.run(_until_signal(work))
     except KeyboardInterrupt:
@@ -26,7 +29,7 @@ async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
     ended_by: list[int] = []
 
     def end(number: int) -> None:
-        if not ended_by:  # while it closes another one changes nothing
+        if not ended_by:  # a second signal during the cleanup changes nothing
             task.cancel()
         ended_by.append(number)
 
@@ -43,8 +46,11 @@ async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
 
 @contextmanager
 def _on_ctrl_c(end: Any) -> Iterator[None]:
-    """Unlike asyncio's own, a second one does not end what the first one has begun to close; what
-    does not let the loop run is ended by it."""
+    """Ctrl-C cancels the work; further ones do not disturb the cleanup.
+
+    If the loop has not run for _HEED_S seconds since the first Ctrl-C, the next one raises
+    KeyboardInterrupt.
+    """
     loop = asyncio.get_running_loop()
     first_s: list[float] = []
     heard: list[int] = []
@@ -55,7 +61,7 @@ def _on_ctrl_c(end: Any) -> Iterator[None]:
 
     def press(number: int, frame: Any) -> None:
         if first_s and not heard and time.monotonic() > first_s[0] + _HEED_S:
-            loop.set_exception_handler(lambda *_: None)  # of tasks that are ended anywhere
+            loop.set_exception_handler(lambda *_: None)  # silence the tasks that end anywhere
             raise KeyboardInterrupt
         first_s.append(time.monotonic())
         loop.call_soon_threadsafe(hear)

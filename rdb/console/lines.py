@@ -1,4 +1,6 @@
-"""Lines become commands: comments go, and a block (`commands` ... `end`) is one command."""
+"""Turns lines into commands: drops comments, joins a block (`commands` ... `end`) to one
+command.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ _ALWAYS = ("if", "while", "define", "document")
 
 
 def opens_block(line: str) -> bool:
-    """Does GDB read more lines after this one, up to `end`?"""
+    """Whether GDB reads more lines after this one, up to `end`."""
     words = line.split()
     if not words:
         return False
@@ -18,7 +20,7 @@ def opens_block(line: str) -> bool:
 
 
 class LineReader:
-    """Feed it lines; it gives a whole command back when there is one."""
+    """Takes lines and returns whole commands."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -27,11 +29,11 @@ class LineReader:
 
     @property
     def depth(self) -> int:
-        """How many blocks are open."""
+        """Number of open blocks."""
         return self._depth
 
     def feed(self, line: str) -> str | None:
-        """A command, "" for an empty line, None inside a block or for a comment."""
+        """Returns a command, "" for an empty line, None inside a block or for a comment."""
         stripped = line.strip()
         if self._depth == 0:
             if stripped.startswith("#"):
@@ -52,7 +54,7 @@ class LineReader:
         return block
 
     def drop(self) -> str:
-        """Forgets an unfinished block; its first line comes back."""
+        """Forgets an unfinished block and returns its first line."""
         first = self._lines[0] if self._lines else ""
         self._lines.clear()
         self._depth = 0

@@ -1,4 +1,4 @@
-"""What commands say of many ranks: their table, their stacks, their values side by side."""
+"""Answers about many ranks: their table, their stacks, their values side by side."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rdb.session.overview import RankRow
 from rdb.session.ranks import Rank, format_ranks
 from rdb.session.stacks import StackNode
 
-_ROWS = 16  # of more ranks, those that are alike share a line
-_COUNTED = 8  # in a tree of more ranks than these each frame says how many it has
-_NAMED = 6  # ranges of ranks that are named in a line of figures
+_ROWS = 16  # with more ranks, similar ranks share a line
+_COUNTED = 8  # with more ranks, each frame of a tree shows its number of ranks
+_NAMED = 6  # ranges of ranks that a line of figures names
 
 
 @render.register
@@ -32,7 +32,7 @@ def _(value: values.Ranks, out: Console) -> None:
 
 
 def _alike(rows: Iterable[RankRow]) -> list[tuple[tuple[Rank, ...], list[RankRow]]]:
-    """Ranks that differ in nothing but how many events they have, the lowest first."""
+    """Groups of ranks that differ only in their numbers of events, lowest rank first."""
     by_rank = {row.rank: row for row in rows}
     groups = merge(
         by_rank,
@@ -54,7 +54,7 @@ def _(value: values.Stacks, out: Console) -> None:
         for node in nodes:
             label = f"{node.label} ({len(node.ranks)})" if counted else node.label
             out.print(Text("  " * depth).append(f"{label}: ", "bold").append(str(node.frame)))
-            # A chain without a fork stays in one column, or deep stacks run off the screen.
+            # A chain without a fork stays in one column: deep stacks would leave the screen.
             show(node.calls, depth + (len(node.calls) > 1 or _ends_here(node)))
 
     show(value.roots, 0)
@@ -62,7 +62,7 @@ def _(value: values.Stacks, out: Console) -> None:
 
 
 def _ends_here(node: StackNode) -> bool:
-    """Do some of the ranks stop here while others go on?"""
+    """Whether some of the ranks stop here while others go on."""
     return len(node.calls) == 1 and len(node.calls[0].ranks) < len(node.ranks)
 
 
@@ -101,7 +101,7 @@ def _figure(value: float) -> str:
 
 
 def _some(ranks: tuple[Rank, ...]) -> str:
-    """`3,12-17`, not all of a hundred ranges."""
+    """`3,12-17`; at most _NAMED ranges."""
     parts = format_ranks(ranks).split(",")
     more = ",..." if len(parts) > _NAMED else ""
     return f"{','.join(parts[:_NAMED])}{more} ({len(ranks)})" if len(ranks) > 1 else parts[0]
@@ -147,7 +147,7 @@ def _not_compared(missing: Mapping[str, str], out: Console) -> None:
 
 
 def _whose(variables: Mapping[Rank, str], out: Console) -> None:
-    """Which variables were taken, where that is not obvious."""
+    """Says which variables an expression used, where that is not obvious."""
     for group in merge({rank: said for rank, said in variables.items() if said}):
         out.print(Text(f"{group.label}: {group.value}"))
 

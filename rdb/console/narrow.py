@@ -1,4 +1,4 @@
-"""Tables that are wider than the terminal: nothing is cut, a row takes more lines instead."""
+"""Tables that are wider than the terminal: nothing is cut, a row takes several lines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rich.text import Text
 
 _GAP = 2
 _INDENT = 4
-_READABLE = 28  # a last column of fewer columns than these goes below its row
+_READABLE = 28  # a narrower last column goes below its row
 
 
 def shown_narrow(table: Table, out: Console) -> Iterator[Text] | None:
-    """The lines of a table that has no room; None: it has, or its last column can be wrapped."""
+    """The lines of a table that is too wide; None: it fits, or its last column can be wrapped."""
     columns = [[_text(cell) for cell in column.cells] for column in table.columns]
     widths = [
         max((cell.cell_len for cell in (_text(column.header), *cells)), default=0)
@@ -40,7 +40,7 @@ def _text(cell: object) -> Text:
 def _hanging(
     table: Table, rows: Sequence[Sequence[Text]], widths: Sequence[int], out: Console
 ) -> Iterator[Text]:
-    """All columns but the last as they are, and that one below them."""
+    """The lines of a table whose last column goes below the others."""
     lines = [(table.header_style, [_text(column.header) for column in table.columns])]
     lines = lines if table.show_header else []
     lines += [(row.style or "", list(cells)) for row, cells in zip(table.rows, rows, strict=True)]
@@ -59,7 +59,7 @@ def _hanging(
 
 
 def _flowing(table: Table, rows: Sequence[Sequence[Text]], out: Console) -> Iterator[Text]:
-    """Each row as its cells, one behind the other, with the columns' names."""
+    """Prints the cells of a row one after the other, each with its column's name."""
     for row, cells in zip(table.rows, rows, strict=True):
         line, started = Text(), False
         for column, cell in zip(table.columns, cells, strict=True):
@@ -84,7 +84,7 @@ def _flowing(table: Table, rows: Sequence[Sequence[Text]], out: Console) -> Iter
 
 
 def flow(pieces: Sequence[Text], width: int, gap: int = 3) -> Iterator[Text]:
-    """PIECES one behind the other, in as many lines as they need."""
+    """Puts PIECES one after the other into lines of at most WIDTH columns."""
     line = Text()
     for piece in pieces:
         if line.cell_len and line.cell_len + gap + piece.cell_len > width:

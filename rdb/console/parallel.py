@@ -1,4 +1,4 @@
-"""What commands say of ranks that have to do with each other."""
+"""Answers about ranks that depend on each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers over ranks as columns of blocks, a few lines high."""
+"""Numbers over ranks as columns of blocks, _LINES lines high."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LINES = 6
 
 
 def columns(numbers: Mapping[Rank, float], width: int) -> list[tuple[list[Rank], float]]:
-    """Ranks that share a column, and what it shows: the highest of them."""
+    """The ranks of each column, and the number it shows, the highest of them."""
     ranks = sorted(numbers)
     per = max(1, math.ceil(len(ranks) / max(width, 1)))
     groups = [ranks[at : at + per] for at in range(0, len(ranks), per)]
@@ -25,7 +25,7 @@ def _highest(values: Sequence[float]) -> float:
 
 
 def draw(numbers: Mapping[Rank, float], width: int, lines: int = _LINES) -> list[str]:
-    """The picture: a scale on the left, the ranks below.  What is no finite number is marked."""
+    """The lines of the plot: a scale on the left, ranks below; NaN and infinities are marked."""
     finite = [value for value in numbers.values() if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
     base = min(low, 0.0) if high > 0 and low >= 0 and low < high / 2 else low
@@ -45,7 +45,7 @@ def draw(numbers: Mapping[Rank, float], width: int, lines: int = _LINES) -> list
 
 
 def _scale(high: float, low: float) -> tuple[str, str]:
-    """What the highest and the lowest line say, told apart; once, if it is the same number."""
+    """Labels of the highest and the lowest line, with enough digits to differ; one if equal."""
     if high == low:
         return f"{high:.6g}", ""
     for digits in (6, 9, 12):
@@ -55,19 +55,21 @@ def _scale(high: float, low: float) -> tuple[str, str]:
 
 
 def _cell(value: float, low: float, high: float, line: int, lines: int) -> str:
-    """One column in one line, counted from below."""
+    """The character of a column in LINE; line 0 is the lowest."""
     if math.isnan(value):
         return "?" if line == 0 else " "
     if math.isinf(value):
         return "∞" if (value > 0) == (line == lines - 1) and line in (0, lines - 1) else " "
+    if math.isinf(high - low):  # beyond the largest number
+        value, low, high = value / 2, low / 2, high / 2
     share = 1.0 if high == low else (value - low) / (high - low)
-    # The lowest is one eighth high: a rank that is there can be seen.
+    # A value has at least one eighth, so that every rank is visible.
     eighths = max(1, round(share * lines * 8)) - line * 8
     return _EIGHTHS[max(0, min(8, eighths))]
 
 
 def _axis(firsts: Sequence[Rank], wide: int, margin: int) -> str:
-    """Numbers of ranks below their columns, as many as there is room for."""
+    """The numbers of ranks below their columns, as far as there is room."""
     text = " " * (margin + 2)
     for index, rank in enumerate(firsts):
         at = margin + 2 + index * wide

@@ -1,4 +1,4 @@
-"""The prompt: job, focus, and where the ranks in focus stand if it is the same for all."""
+"""The prompt: job, focus, and the position of the ranks in focus if it is the same for all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Message queues as tables: ranks whose queues are alike share one, and so do messages in it."""
+"""Message queues as tables: ranks with similar queues share a table, similar messages a line."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rdb.recording.messages.queues import ANY, Message, Posted, Queues
 from rdb.session.merge import merge
 from rdb.session.ranks import format_ranks
 
-_TOGETHER = 3  # messages that differ only in who is at the other end share a line from here on
-_MANY = 5  # on their way on one channel: these share one, and it says how many they are
+_TOGETHER = 3  # that many messages that differ only in the other end share a line
+_MANY = 5  # that many messages under way on one channel share a line, which shows their number
 
 
 @dataclass(frozen=True)
 class _Row:
-    """One line of one rank: numbers that are ranks and events are kept apart from the rest."""
+    """One line of one rank; ranks and events are separate from the other fields."""
 
     kind: str
     source: int
@@ -33,12 +33,12 @@ class _Row:
     comm: str
 
     def alike(self, own: int) -> Hashable:
-        """What rows of different ranks have in common that share a line; OWN is their rank."""
+        """Equal for rows of different ranks that share a line; OWN is the row's rank."""
         ends = tuple("own" if end == own else end for end in (self.source, self.dest))
         return self.kind, ends, self.tag, self.size, self.comm
 
     def channel(self, own: int) -> Hashable:
-        """The same whoever is at the other end."""
+        """Like `alike`, but equal for all ranks at the other end, too."""
         ends = (self.source == own, self.dest == own)
         return self.kind, ends, self.tag, self.size, self.comm
 
@@ -68,7 +68,7 @@ def _show(group: Sequence[Queues], out: Console) -> None:
     table = plain_table("", "from", "to", "tag", "bytes", "sent at", "received at", "on")
     for column in (1, 2, 3, 4, 5, 6):
         table.columns[column].justify = "right"
-    # Place by place the rows of all ranks of the group are alike.
+    # All ranks of the group have the same number of rows, alike place by place.
     lines = list(zip(*(_rows(each) for each in group), strict=True))
     for run in _runs([line[0] for line in lines], lambda row: row.channel(one.rank)):
         together = [row for line in lines[run.start : run.stop] for row in line]
@@ -83,7 +83,7 @@ def _count(things: Sequence[object], what: str) -> str:
 
 
 def _runs(rows: Sequence[_Row], key: Callable[[_Row], Hashable]) -> list[range]:
-    """Rows that share a line: neighbours with the same KEY, of different ranks, if many."""
+    """Ranges of ROWS that share a line, among neighbours with the same KEY."""
     runs: list[range] = []
     start = 0
     for index in range(1, len(rows) + 1):
@@ -95,7 +95,7 @@ def _runs(rows: Sequence[_Row], key: Callable[[_Row], Hashable]) -> list[range]:
 
 
 def _together(rows: Sequence[_Row], run: range) -> list[range]:
-    """All of a run, or each channel's part of it, or each alone."""
+    """Splits a run: the whole run, or a range for each channel, or single rows."""
     ends = [(rows[at].source, rows[at].dest) for at in run]
     if len(run) >= _TOGETHER and len(set(ends)) == len(run):
         return [run]
@@ -110,7 +110,7 @@ def _together(rows: Sequence[_Row], run: range) -> list[range]:
 
 
 def _cells(rows: Sequence[_Row], count: int) -> tuple[str, ...]:
-    """COUNT of them are on one channel."""
+    """The cells of one line for ROWS; COUNT messages of them are on one channel."""
     one = rows[0]
     sent = [row.sent for row in rows if row.sent is not None]
     received = [row.received for row in rows if row.received is not None]

@@ -1,4 +1,4 @@
-"""Commands of GDB that would take the recording away from the console, or its terminal."""
+"""Commands of GDB that would end its view of the recording, or take the console's terminal."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ _OTHER = "another job: `rdb attach JOB` in a shell"
 _CORE = "`rdb pack JOB` makes one file to carry away"
 _PROCESS = "`info proc mappings` lists the memory, `rdb info JOB` the processes"
 
-# Its name, the shortest form that GDB takes, why not, what instead.
+# Name, length of the shortest form that GDB takes, why not, what to do instead.
 _REFUSED = (
-    ("kill", 1, "would end what the rank is seen through", _LEAVE),
-    ("detach", 3, "would end what the rank is seen through", _LEAVE),
-    ("disconnect", 4, "would end what the rank is seen through", _LEAVE),
+    ("kill", 1, "would end GDB's connection to the rank", _LEAVE),
+    ("detach", 3, "would end GDB's connection to the rank", _LEAVE),
+    ("disconnect", 4, "would end GDB's connection to the rank", _LEAVE),
     ("attach", 2, "would leave this recording", _OTHER),
     ("target", 3, "would leave this recording", _OTHER),
-    ("record", 3, "is for programs that run: this is a recording", "reverse commands work"),
-    ("edit", 2, "has no terminal here", "`shell EDITOR FILE`"),
-    ("generate-core-file", 3, "makes no core file of a replica", _CORE),
-    ("gcore", 2, "makes no core file of a replica", _CORE),
+    ("record", 3, "is for live programs: this is a recording", "reverse commands work without it"),
+    ("edit", 2, "has no terminal here", "use `shell EDITOR FILE`"),
+    ("generate-core-file", 3, "cannot make a core file of a recording", _CORE),
+    ("gcore", 2, "cannot make a core file of a recording", _CORE),
 )
 
-# What GDB can catch in a process of its own only.
+# Events that GDB can catch only in a process of its own.
 _CAUGHT = {
     "syscall": "`find-event NAME` goes to the next call, --prev to the one before",
     "signal": "`find-event SIGNAME` goes to the next one, --prev to the one before",
@@ -37,7 +37,7 @@ def _begins(word: str, name: str) -> bool:
 
 
 def refuse(line: str) -> None:
-    """Raises Usage if LINE is one of them."""
+    """Raises Usage if LINE is one of these commands."""
     word, what, part = [*line.split(), "", "", ""][:3]
     if word in ("cat", "catc", "catch", "tcatch"):
         for name, instead in _CAUGHT.items():

@@ -1,4 +1,4 @@
-"""How the data of commands is shown: `render(value, out)`."""
+"""Shows the data that commands return: `render(value, out)`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def render_groups(groups: Iterable[Group[RankAnswer]], out: Console, focus: int)
 
 
 def render_positions(states: Mapping[Rank, RankState], out: Console) -> None:
-    """Where ranks stand, equal places once: `[0-2] main () at heat.c:60, events 118..120`."""
+    """Shows where ranks stand; equal places share a line.
+
+    For example `[0-2] main () at heat.c:60, events 118..120`.
+    """
     for group in merge(
         states, key=lambda state: (state.standing, state.point in ("start", "end"), state.branch)
     ):
@@ -94,7 +97,7 @@ def _(value: Travelled, out: Console) -> None:
         where = f" in {format_ranks(entry.ranks)}" if entry.ranks else ""
         out.print(Text(f"{value.verb} {entry.text.splitlines()[0]}{where}"))
     if len(value.entries) < value.asked:
-        out.print(Text(f"that was all: {len(value.entries)} of {value.asked}"))
+        out.print(Text(f"only {len(value.entries)} of {value.asked}: there are no more"))
     for note in merge(value.notes):
         labelled(note.label, note.value, out, whole=False)
     for group in merge(value.errors):
@@ -171,7 +174,7 @@ def _(value: values.HelpIndex, out: Console) -> None:
         show_table(table, out)
     own = extension_commands()
     if own:
-        out.print(Text("in GDB, from rdb", "bold"))
+        out.print(Text("added to GDB by rdb", "bold"))
         table = plain_table()
         for name, summary in own.items():
             table.add_row(Text(f"  {name}"), Text(summary))

@@ -1,4 +1,4 @@
-"""One command of the console, from its line to what is shown."""
+"""One command of the console, from its line to its answer on the screen."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from rdb.session.ranks import Rank
 from rdb.session.session import Outcome, Session, Travelled
 
 T = TypeVar("T")
-_DEEPEST = 16  # scripts that run scripts
+_DEEPEST = 16  # most scripts within scripts
 _POINTS = re.compile(
     r"i(n|nf|nfo)?\s+(b|br|bre|brea|break\w*|wat|watc|watch|watchp\w*)(\s|$)"
 )  # as short as GDB takes them
 
 
 class Interrupted(Exception):
-    """Ctrl-C ended a command before it answered."""
+    """Ctrl-C ended a command before its answer."""
 
 
 class Shell:
-    """Runs lines.  `left` after quit, `failures` counts commands that failed."""
+    """Runs lines.  `left` is set by quit; `failures` and `interrupts` count."""
 
     def __init__(self, session: Session, out: Console) -> None:
         self.session = session
@@ -48,10 +48,10 @@ class Shell:
         self._depth = 0
 
     async def run(self, text: str) -> None:
-        """Runs one command and shows its answer."""
+        """Runs one command, shows its answer, and reports GDBs that ended meanwhile."""
         await self._run(text)
         for group in merge(self.session.lost):
-            self.out.print(Text(f"{group.label}: {group.value} (its GDB was put away)"))
+            self.out.print(Text(f"{group.label}: {group.value} (rdb had closed its GDB)"))
         self.session.lost.clear()
         if not self.left:
             await self.session.trim()
@@ -99,7 +99,7 @@ class Shell:
     async def _source(self, script: Script) -> None:
         if self._depth >= _DEEPEST:
             self.failures += 1
-            error_line(f"{script.path}: scripts that run each other", self.out)
+            error_line(f"{script.path}: more than {_DEEPEST} scripts within each other", self.out)
             return
         self._depth += 1
         try:
@@ -108,12 +108,15 @@ class Shell:
             self._depth -= 1
 
     async def _outside(self, line: str) -> None:
-        """A command of the shell has the terminal to itself, and Ctrl-C."""
-        self.out.print("rdb: what `shell` does is outside of the recording; it cannot be undone.")
+        """Runs a shell command, which has the terminal and Ctrl-C to itself."""
+        self.out.print(
+            "rdb: the effects of `shell` are outside of the recording; they cannot be undone."
+        )
         sys.stdout.flush()
         loop = asyncio.get_running_loop()
         previous = signal.getsignal(signal.SIGINT)
-        loop.add_signal_handler(signal.SIGINT, lambda: None)  # not ignored: that is inherited
+        # a handler, as SIG_IGN would be inherited
+        loop.add_signal_handler(signal.SIGINT, lambda: None)
         try:
             shell = await asyncio.create_subprocess_shell(
                 line, stdin=None if self.out.is_terminal else asyncio.subprocess.DEVNULL
@@ -124,21 +127,24 @@ class Shell:
             signal.signal(signal.SIGINT, previous)
 
     async def _call(self, text: str) -> object:
-        if text.startswith("!"):  # GDB's short name of it
+        if text.startswith("!"):  # GDB's short form of `shell`
             text = f"shell {text[1:]}"
         found = REGISTRY.find(text)
         if found is not None:
             command, arguments = found
             return await command.call(self.session, arguments)
         if text.split(maxsplit=1)[0:1] == ["rdb"]:
-            raise Usage("`rdb` is a command of the shell", f"here: shell {text.strip()}")
+            raise Usage("`rdb` is a command of the shell", f"in the console: shell {text.strip()}")
         refuse(text)
-        if _POINTS.match(text):  # GDB's own table does not know what `undo` took back
+        if _POINTS.match(text):  # GDB's own table lacks hits that `undo` took back
             return await self.session.run(f"rdb-hits {text}", text)
         return await self.session.run(as_meant(text), text)
 
     async def guarded(self, work: Awaitable[T]) -> T:
-        """Runs WORK with Ctrl-C bound: first it stops what GDB runs, then the command itself."""
+        """Runs WORK; the first Ctrl-C interrupts GDB, if it runs, the next one cancels WORK.
+
+        Interrupted: WORK was cancelled by Ctrl-C.
+        """
         task = asyncio.ensure_future(work)
         status = self.out.status("")
 

@@ -1,4 +1,4 @@
-"""`render(value, out)`: data of commands as text.  Each kind of data registers how."""
+"""`render(value, out)` shows the data of commands as text; each type registers its function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def error_line(text: str, out: Console, label: str = "") -> None:
 
 
 def labelled(label: str, text: str, out: Console, whole: bool) -> None:
-    """TEXT of some ranks: on the label's line if it is one line, below it if it is more."""
+    """Prints TEXT of some ranks: one line behind the label, several lines below it."""
     lines = text.splitlines()
     head = Text(f"{label}:", "bold")
     if len(lines) == 1:

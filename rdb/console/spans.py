@@ -1,4 +1,4 @@
-"""Numbers of several ranks in one place: `4`, `4..18`."""
+"""The numbers of several ranks in one place: `4`, `4..18`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 
 def span(numbers: Collection[int]) -> str:
-    """The least and the most of them."""
+    """The least and the greatest of NUMBERS."""
     low, high = min(numbers), max(numbers)
     return f"{low:,}" if low == high else f"{low:,}..{high:,}"
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rdb.console.narrow import shown_narrow
+from rdb.console.spans import span
 from rdb.session.history import Entry
 from rdb.session.overview import RankRow, is_failure
 from rdb.session.ranks import Rank, format_ranks
@@ -26,12 +27,14 @@ def plain_table(*columns: str) -> Table:
     for column in columns:
         table.add_column(column, no_wrap=True)
     if columns:
-        table.columns[-1].no_wrap = False  # the one to wrap on a narrow terminal
+        table.columns[-1].no_wrap = False  # only the last column wraps on a narrow terminal
     return table
 
 
 def show_table(table: Table, out: Console) -> None:
-    """Prints it; rich fills lines up with blanks, which a transcript should not have."""
+    """Prints TABLE, without the blanks that rich puts at the ends of lines if OUT is no
+    terminal.
+    """
     narrow = shown_narrow(table, out)
     if narrow is not None:
         for one in narrow:
@@ -47,9 +50,9 @@ def show_table(table: Table, out: Console) -> None:
 
 
 def rank_table(groups: Iterable[tuple[tuple[Rank, ...], Sequence[RankRow]]]) -> Table:
-    """rank, how it ended, events, position, where it stands; `*` marks the focus.
+    """Columns: rank, how it ended, events, position, where it stands; `*` marks the focus.
 
-    Of ranks that share a line the first one says what they have in common.
+    Ranks that share a line are described by the first one.
     """
     table = plain_table("", "rank", "ended", "events", "position", "stands in")
     table.columns[1].justify = table.columns[3].justify = "right"
@@ -61,16 +64,11 @@ def rank_table(groups: Iterable[tuple[tuple[Rank, ...], Sequence[RankRow]]]) -> 
             "*" if row.in_focus else "",
             format_ranks(ranks),
             Text(row.ended, style="red" if is_failure(row.ended) else ""),
-            _span_of([one.events for one in rows]),
+            span([one.events for one in rows]),
             points[0] if len(points) == 1 else "various",
             Text(stands, style="red" if row.problem else ""),
         )
     return table
-
-
-def _span_of(numbers: Sequence[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return f"{low:,}" if low == high else f"{low:,}..{high:,}"
 
 
 def history_table(done: Sequence[Entry], undone: Sequence[Entry]) -> Table:
@@ -90,20 +88,19 @@ def history_table(done: Sequence[Entry], undone: Sequence[Entry]) -> Table:
 
 
 def _span(entry: Entry) -> tuple[str, str]:
-    """Where the ranks stood before and after."""
+    """Where the ranks stood before and after the command."""
     before = [visit.before for visit in entry.visits.values() if visit.before]
     after = [visit.after for visit in entry.visits.values() if visit.after]
     return _stood(before), _stood(after)
 
 
 def _stood(states: Sequence[RankState]) -> str:
-    """`start`, `118 heat.c:31`, or, of ranks at different places, `118..120`."""
+    """`start`, `118 heat.c:31`, or, if ranks stood at different events, `118..120`."""
     if not states:
         return "-"
     points = {state.point for state in states}
     if len(points) > 1:
-        events = sorted(state.event for state in states)
-        point = f"{events[0]:,}..{events[-1]:,}" if events[0] != events[-1] else f"{events[0]:,}"
+        point = span([state.event for state in states])
     else:
         point = points.pop()
     lines = {state.place.line_of_file for state in states}

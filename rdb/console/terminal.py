@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from rich.console import Console
 
-_WIDE = 200  # columns where there is no terminal: tables are not to be cut
+_WIDE = 200  # width without a terminal, so that tables are not cut
 
 
 def make_console() -> Console:
-    """On a terminal long lines are the terminal's to wrap, so that they can be copied whole."""
+    """The console for answers.  Long lines stay whole: a terminal wraps them, so they can be
+    copied.
+    """
     out = Console(highlight=False, soft_wrap=True, emoji=False)
     if out.is_terminal:
         return out

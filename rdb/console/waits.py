@@ -1,4 +1,4 @@
-"""Wait-for graphs as text: ranks that wait alike are one entry."""
+"""Wait-for graphs as text: ranks that wait in the same way share an entry."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rdb.session.deadlock import Deadlock
 from rdb.session.merge import Group, merge
 from rdb.session.ranks import format_ranks
 
-_FEW = 4  # ranks that differ in whom they wait for are an entry each up to here
-_SHOWN = 8  # who waits for whom, in an entry of many; ranks of a cycle
+_FEW = 4  # at most that many ranks that differ only in their peers have entries of their own
+_SHOWN = 8  # most peers that an entry of several ranks names; most ranks of a cycle
 _PEERS = re.compile(r"\b(source|dest|root)=-?\d+")
 _RANK = re.compile(r"\brank \d+")
 
@@ -27,7 +27,7 @@ def show_deadlock(value: Deadlock, out: Console) -> None:
     for ranks, alike in _entries(value):
         for line in _entry(value, ranks, alike):
             out.print(Text(line))
-    if graph.free and graph.waiters:  # else the verdict has said so
+    if graph.free and graph.waiters:  # otherwise the verdict says it
         out.print(Text(f"not blocked in MPI: {format_ranks(graph.free)}"))
     for group in merge(graph.ended):
         have = "has" if len(group.ranks) == 1 else "have"
@@ -39,8 +39,10 @@ def show_deadlock(value: Deadlock, out: Console) -> None:
 
 
 def _entries(value: Deadlock) -> Iterator[tuple[Sequence[Waiter], bool]]:
-    """Waiters that share an entry, and whether they wait for the same: of more than a few of
-    whom only the rank differs that they wait for, all are one."""
+    """Groups of waiters that share an entry, and whether they wait for the same ranks.
+
+    If more than _FEW waiters differ only in the ranks that they wait for, they are one entry.
+    """
     by_rank = {one.rank: one for one in value.graph.waiters}
 
     def same(one: Waiter) -> Hashable:
@@ -93,7 +95,7 @@ def _other(match: re.Match[str]) -> str:
 
 
 def _who(need: Need) -> str:
-    """The ranks, where the text does not name them: `a message from rank 1, tag 5`."""
+    """The ranks of a need, unless its text names them, as `a message from rank 1, tag 5` does."""
     if len(need.ranks) == 1:
         return "" if f"rank {need.ranks[0]}" in need.what else f" (rank {need.ranks[0]})"
     return f" (ranks {format_ranks(need.ranks)})"
@@ -105,7 +107,7 @@ def _verdict(value: Deadlock) -> Iterator[str]:
     if not graph.waiters and not graph.unknown:
         yield "no rank is blocked in MPI"
     elif not graph.deadlocked and not graph.unknown:
-        yield "no deadlock: whoever waits can go on"
+        yield "no deadlock: each rank that waits can go on"
     if graph.deadlocked:
         yield f"deadlock of {len(graph.deadlocked)} ranks: {format_ranks(graph.deadlocked)}"
         if graph.cycle:
@@ -117,7 +119,7 @@ def _verdict(value: Deadlock) -> Iterator[str]:
         who = f" of {format_ranks(perhaps)}" if perhaps else ""
         more = "unknown whether there is a deadlock"
         if graph.certain:
-            more = "perhaps more" if graph.deadlocked else "a deadlock; unknown of which ranks"
+            more = "perhaps more" if graph.deadlocked else "a deadlock, but unknown of which ranks"
         yield f"{more}{who}:"
         yield from (f"  {why}" for why in graph.unknown)
     yield from graph.notes

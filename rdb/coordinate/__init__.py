@@ -1,1 +1,1 @@
-"""Checkpoints of a job that all its ranks take together, because it has no log."""
+"""Checkpoints that all ranks of a job take together, because the job has no log."""

@@ -1,8 +1,9 @@
-"""When ranks on several hosts may write their images: the verdict on what they say of themselves.
+"""Decides when ranks on several hosts may write their images, from the slots that they report.
 
-What is known of a rank on another host is old.  So a host that has looked at rest is asked again,
-and if no rank has moved between the two looks, then all were held at the moment between them, with
-the counts that they said.  Such a state does not end by itself: nobody has anything to go on with.
+Slots of other hosts are old when they arrive. So the centre asks again after a look that found all
+at rest. If no rank has moved between the two looks, all ranks were held at the moment between them,
+with the counts that they reported. Such a state does not end by itself: no rank has a message left
+to go on with.
 """
 
 from __future__ import annotations
@@ -13,17 +14,21 @@ from rdb.coordinate.board import Slot, State
 
 
 def objection(slots: Sequence[Slot], generation: int, why: str) -> str | None:
-    """Why there can be no checkpoint of that number."""
+    """Why checkpoint GENERATION cannot be taken; None: nothing is known against it.
+
+    WHY: the reason that a rank gave.
+    """
     if any(slot.objects >= generation for slot in slots):
-        return why or "a rank refuses it"
+        return why or "a rank refuses the checkpoint"
     for rank, slot in enumerate(slots):
         if not slot.there:
-            return f"rank {rank} has ended, or has not begun"
+            return f"rank {rank} has ended, or has not started yet"
     return None
 
 
 PAIR = 1 << 63
-"""Of a clock's name: it concerns two ranks alone, board_pair() in interposer/restart/board.h."""
+"""Bit of a clock's name: the clock concerns two ranks, board_pair() in
+restart/checkpoint/board.h."""
 
 
 def ranks_of(pair: int) -> tuple[int, int]:
@@ -31,7 +36,7 @@ def ranks_of(pair: int) -> tuple[int, int]:
 
 
 def at_rest(slots: Sequence[Slot]) -> bool:
-    """As board_stable() in interposer/restart/board.c, of one look."""
+    """One look, as board_stable() of interposer/restart/checkpoint/board.c takes it."""
     if any(slot.state is not State.HELD or slot.pending for slot in slots):
         return False
     if sum(slot.sent for slot in slots) != sum(slot.received for slot in slots):

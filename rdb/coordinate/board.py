@@ -1,6 +1,6 @@
-"""The board of a job that runs without a recording: how its ranks agree on checkpoints.
+"""The board of a job without a log: a mapped file on which its ranks agree on checkpoints.
 
-The same file as in interposer/restart/board.h.
+The layout is that of interposer/restart/checkpoint/board.h.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _PAGE = 4096
 _WANTED_AT, _VERDICT_AT, _COMMITTED_AT, _RELAYED_AT, _RELAY_AT, _WHY_AT = 16, 24, 32, 40, 44, 48
 _WHY_BYTES = 512
 _AGREED_AT = _SLOT.size - 16
+_FAILED_AT = struct.calcsize("<Ii64s7Q")
 _SLOT_BYTES = (_SLOT.size + _CLOCKS * _CLOCK.size + _PAGE - 1) & ~(_PAGE - 1)
 
 
@@ -42,7 +43,7 @@ class State(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What one rank says of itself."""
+    """What one rank says about itself.  `stood_ns` and `fork_ns` are durations."""
 
     state: State
     pid: int
@@ -58,7 +59,7 @@ class Slot:
     stood_ns: int
     fork_ns: int
     clocks: dict[int, int]
-    """Of each communicator: the collectives that this rank has begun for good (board_count())."""
+    """Communicator -> number of collectives that this rank has begun for good (board_count())."""
 
     @property
     def there(self) -> bool:
@@ -66,12 +67,15 @@ class Slot:
 
 
 def board_path(job: str | os.PathLike[str], host: str | None = None) -> Path:
-    """HOST: of the ranks of that host, where there are others."""
+    """The board of HOST's ranks if the job has several hosts (HOST given), else the job's board."""
     return Path(job) / ("board" if host is None else f"board-{host}")
 
 
 def create_board(path: Path, nranks: int) -> None:
-    """What the first rank of a host would make; seen whole, if no rank was faster."""
+    """Makes the board as a host's first rank would.
+
+    The file appears complete, unless a rank has made it meanwhile; then its head is written again.
+    """
     own = path.with_name(f".{path.name}.{os.getpid()}")
     _make(own, nranks, path.name != "board")
     try:
@@ -116,19 +120,11 @@ def parse_slot(data: bytes) -> Slot:
     )
 
 
-def process_there(pid: int) -> bool:
-    """Has this host a process of that number? (kill(2), signal 0)"""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 class Board:
-    """Mapped; every look is a fresh one."""
+    """A mapped board.  Nothing is cached: each call reads the file's current content.
+
+    DamagedRecording: the file is no board, or of another version.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -157,7 +153,7 @@ class Board:
 
     @property
     def why(self) -> str:
-        """Of the newest checkpoint that was not taken."""
+        """Why the newest refused checkpoint was not taken."""
         text = self._map[_WHY_AT : _WHY_AT + _WHY_BYTES]
         return text.split(b"\0")[0].decode(errors="replace")
 
@@ -168,14 +164,14 @@ class Board:
         return Verdict.NO if value >> 2 > generation else Verdict.OPEN
 
     def raw(self, rank: int) -> bytes:
-        """A slot as it is, as far as it is used."""
+        """The used part of a slot, as bytes."""
         at = _PAGE + rank * _SLOT_BYTES
         head = self._map[at : at + _SLOT.size]
         nclocks = min(_SLOT.unpack(head)[-1], _CLOCKS)
         return head + self._map[at + _SLOT.size : at + _SLOT.size + nclocks * _CLOCK.size]
 
     def put_raw(self, rank: int, data: bytes) -> None:
-        """What a rank of another host has said."""
+        """Writes the slot of a rank of another host."""
         at = _PAGE + rank * _SLOT_BYTES
         self._map[at : at + min(len(data), _SLOT_BYTES)] = data[:_SLOT_BYTES]
 
@@ -192,7 +188,11 @@ class Board:
         return [self.slot(rank) for rank in range(self.nranks)]
 
     def want(self, generation: int | None = None) -> int:
-        """The checkpoint that is under way, or a new one; two who ask at once get the same."""
+        """Asks for a checkpoint and returns its number.
+
+        Without GENERATION it is the checkpoint under way, if any, so two callers at once get the
+        same.
+        """
         wanted = self.wanted
         if generation is None:
             if wanted and self.verdict(wanted) is Verdict.OPEN:
@@ -203,16 +203,16 @@ class Board:
         return generation
 
     def refuse(self, generation: int) -> None:
-        """Nobody waits any longer; what the ranks have decided already stands."""
+        """Refuses checkpoint GENERATION unless its verdict exists."""
         if self.verdict(generation) is Verdict.OPEN:
             self.decide(generation, Verdict.NO)
 
     def decide(
         self, generation: int, verdict: Verdict, why: str = "", moves: Sequence[int] = ()
     ) -> None:
-        """The verdict of a checkpoint of several hosts, as their ranks are told it.
+        """Writes the verdict about a checkpoint of several hosts, which the ranks then read.
 
-        MOVES: of each rank, as it was seen to be held (GO).
+        MOVES: with GO, each rank's `moves` at which it was seen held.
         """
         for rank, seen in enumerate(moves):
             at = _PAGE + rank * _SLOT_BYTES + _AGREED_AT
@@ -222,9 +222,14 @@ class Board:
             self._map[_WHY_AT : _WHY_AT + _WHY_BYTES] = text.ljust(_WHY_BYTES, b"\0")
         struct.pack_into("<Q", self._map, _VERDICT_AT, generation << 2 | verdict)
 
+    def fail(self, rank: int, generation: int) -> None:
+        """Says for a rank of this host that checkpoint GENERATION could not be written."""
+        at = _PAGE + rank * _SLOT_BYTES + _FAILED_AT
+        struct.pack_into("<Q", self._map, at, generation)
+
     def commit(self, generation: int) -> None:
         struct.pack_into("<Q", self._map, _COMMITTED_AT, generation)
 
     def speak(self, pid: int) -> None:
-        """The process that speaks for the ranks of this host."""
+        """PID: the process that speaks for the ranks of this host."""
         struct.pack_into("<i", self._map, _RELAY_AT, pid)

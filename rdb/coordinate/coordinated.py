@@ -1,4 +1,4 @@
-"""Checkpoints of a job that runs without a recording: asking for one, and which there are."""
+"""Checkpoints of a job without a log: asking for one, and finding finished ones."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rdb.checked import from_json
-from rdb.coordinate.board import Board, Slot, State, Verdict, board_path, process_there
-from rdb.coordinate.joining import centre_address
+from rdb.coordinate.board import Board, Slot, State, Verdict, board_path
+from rdb.coordinate.centre import centre_address
 from rdb.coordinate.request import send_request
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.recording import Job
 from rdb.recording.checkpoints import check_image, image_path
+from rdb.recording.rank import runs_rdb
 
 _COMMIT = re.compile(r"commit-(\d+)\Z")
 _LOOK_S = 0.005
@@ -25,7 +26,7 @@ _AGAIN_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """A checkpoint that all ranks have whole."""
+    """A checkpoint that all ranks have finished."""
 
     number: int
     nranks: int
@@ -41,7 +42,7 @@ class Taken:
 
 
 def unrecorded(job: Job) -> bool:
-    """Does (or did) it run without a log, with checkpoints?"""
+    """Whether the job runs, or ran, without a log and with checkpoints."""
     return bool(_boards(job)) or job.meta.get("record") == "off"
 
 
@@ -50,7 +51,7 @@ def _boards(job: Job) -> list[Path]:
 
 
 def slots_of(job: Job) -> list[Slot]:
-    """What each rank has said of itself last, on the board of its host."""
+    """The last slot of each rank, from the board of the rank's host."""
     found: dict[int, Slot] = {}
     for path in _boards(job):
         for rank, slot in enumerate(Board(path).slots()):
@@ -62,7 +63,7 @@ def slots_of(job: Job) -> list[Slot]:
 
 
 def committed(job: Path) -> list[Together]:
-    """In order; what is not whole is none."""
+    """The finished checkpoints, in order; damaged `commit-N` files are left out."""
     found = [one for one in _commits(job) if isinstance(one, Together)]
     return sorted(found, key=lambda one: one.number)
 
@@ -77,17 +78,19 @@ def _commits(job: Path) -> Iterator[Together | DamagedRecording]:
             one = Together(int(told["number"]), int(told["ranks"]), int(told["at_ns"]))
         except (ValueError, KeyError, TypeError):
             yield DamagedRecording(
-                f"{path}: offset 0: expected what the checkpoint is, in JSON with its checksum"
+                f"{path}: offset 0: expected a checkpoint's description, in JSON with its checksum"
             )
             continue
         if path.name != f"commit-{one.number}" or one.nranks < ranks:
-            yield DamagedRecording(f"{path}: expected that number, and {ranks} ranks or more")
+            yield DamagedRecording(
+                f"{path}: expected the number of its name, and {ranks} ranks or more"
+            )
             continue
         yield one
 
 
 def missing(job: Path, one: Together) -> list[Path]:
-    """Files of that checkpoint that are not there any more."""
+    """Files of the checkpoint that no longer exist."""
     parts = []
     for rank in range(one.nranks):
         folder = job / f"rank-{rank}"
@@ -96,13 +99,16 @@ def missing(job: Path, one: Together) -> list[Path]:
 
 
 def damaged_commits(job: Job) -> list[str]:
-    """Of checkpoints that were whole, and of which nobody knows that any more, why."""
+    """A line for each checkpoint that was finished but whose `commit-N` file is damaged."""
     found = [one for one in _commits(job.path) if isinstance(one, DamagedRecording)]
     return [f"a checkpoint is not used: {one.message}" for one in found]
 
 
 def choose(job: Job, at: str | None) -> Together:
-    """`ckpt:N`, or the newest one."""
+    """The checkpoint AT (`ckpt:N`), or the newest one.
+
+    UnknownJob: there is none. DamagedRecording: all `commit-N` files are damaged.
+    """
     known = committed(job.path)
     damaged = [one for one in _commits(job.path) if isinstance(one, DamagedRecording)]
     if not known and damaged:
@@ -117,14 +123,17 @@ def choose(job: Job, at: str | None) -> Together:
     numbers = {f"ckpt:{one.number}": one for one in known}
     if at not in numbers:
         raise UnknownJob(
-            f"{job.name} has no {at}: it ran without a log",
+            f"{job.name} has no {at}: it ran with --record=off, and has only checkpoints",
             f"it has {', '.join(numbers)}",
         )
     return numbers[at]
 
 
 def choose_whole(job: Job, at: str | None) -> tuple[Together, list[str]]:
-    """The same, of those whose files are whole; and of newer ones that are not, why."""
+    """As `choose`, but the newest checkpoint whose files are undamaged.
+
+    Also returns a line for each newer one that is damaged.
+    """
     lost = [] if at else damaged_commits(job)
     newest = choose(job, at)
     first: DamagedRecording | None = None
@@ -141,22 +150,26 @@ def choose_whole(job: Job, at: str | None) -> tuple[Together, list[str]]:
 
 
 def check_whole(job: Job, one: Together) -> None:
-    """Raises which of its files is not as it was written."""
+    """DamagedRecording names the first file that is missing or damaged."""
     for path in missing(job.path, one):
-        raise DamagedRecording(f"{path}: it is not there any more", "choose another checkpoint")
+        raise DamagedRecording(f"{path} is missing", "choose another checkpoint")
     for rank in range(one.nranks):
         check_image(job.path / f"rank-{rank}", job.path / "files", one.number, state=True)
 
 
 def alive(job: Job) -> bool:
-    """Does any rank run?"""
+    """Whether any rank runs.  Waits up to _BEGIN_S seconds after the job's creation for
+    its start.
+    """
     _wait_for_beginning(job)
     if centre_address(job.path) is not None:
-        from rdb.coordinate.relay import ask_centre  # late: asyncio takes as long as all else
+        # late import: asyncio takes as long as all the rest
+        from rdb.coordinate.relay import ask_centre
+        from rdb.wire.channel import Closed
 
         try:
             return bool(ask_centre(job.path, {"op": "alive"})["alive"])
-        except RdbError:  # the last one that spoke for a rank is gone
+        except Closed:  # the last relay has ended
             return False
     if not board_path(job.path).exists():
         return False
@@ -164,7 +177,7 @@ def alive(job: Job) -> bool:
 
 
 def _wait_for_beginning(job: Job) -> None:
-    """A job is there a moment before its ranks, and they before those who speak for their hosts."""
+    """Waits while the job exists, but its ranks, or the relays of their hosts, do not yet."""
     until_s = job.meta.get("created_ns", 0) / 1e9 + _BEGIN_S
     while time.time() < until_s and not _begun(job):
         time.sleep(_LOOK_S)
@@ -182,12 +195,15 @@ def _begun(job: Job) -> bool:
 
 def _there(slot: Slot) -> bool:
     if slot.host != socket.gethostname():
-        return True  # another machine's: its ranks say so themselves
-    return process_there(slot.pid)
+        return True  # on another host: its relay reports its end
+    return runs_rdb(slot.pid)
 
 
 def take(job: Job, timeout_s: int) -> Taken:
-    """Asks all ranks, and waits until all have it whole."""
+    """Takes a checkpoint: asks all ranks, and waits until all have written it.
+
+    RdbError: the job does not run or ends, a rank refuses or cannot write, or TIMEOUT_S passes.
+    """
     if not alive(job):
         raise RdbError(f"{job.name} does not run", "rdb ls shows what runs")
     if centre_address(job.path) is not None:
@@ -196,7 +212,8 @@ def take(job: Job, timeout_s: int) -> Taken:
     generation = board.want()
     until_s, again_s = time.monotonic() + timeout_s, 0.0
     while board.verdict(generation) is Verdict.OPEN:
-        if time.monotonic() > again_s:  # who could not be held then may make no call
+        # a rank that could not be held then may make no further call
+        if time.monotonic() > again_s:
             _signal(board)
             again_s = time.monotonic() + _AGAIN_S
         if time.monotonic() > until_s:
@@ -211,33 +228,33 @@ def take(job: Job, timeout_s: int) -> Taken:
 
 
 def _signal(board: Board) -> None:
-    """Those on other hosts come to it at their next call of MPI."""
+    """Asks the ranks of this host; ranks of other hosts notice at their next MPI call."""
     here = socket.gethostname()
     for slot in board.slots():
         if slot.host == here and slot.state is State.RUNS and _there(slot):
             try:
                 send_request(slot.pid)
             except RdbError:
-                if _there(slot):  # else it has ended just now, which its job will say
+                if _there(slot):  # otherwise it has just ended, which the job reports
                     raise
 
 
 def _late(job: Job, timeout_s: int) -> RdbError:
     return RdbError(
-        f"the ranks of {job.name} have not come to rest in {timeout_s} s; they go on",
-        "a larger --timeout waits longer",
+        f"not all ranks of {job.name} could be stopped within {timeout_s} s; they go on",
+        "use a larger --timeout",
     )
 
 
 def _failed(job: Job, rank: int, generation: int) -> RdbError:
     return RdbError(
         f"rank {rank} of {job.name} could not write checkpoint {generation}",
-        "the one before it is still whole",
+        "the checkpoint before it is still complete",
     )
 
 
 def _of_several_hosts(job: Job, timeout_s: int) -> Taken:
-    from rdb.coordinate.relay import ask_centre  # late, as above
+    from rdb.coordinate.relay import ask_centre  # late import, as above
 
     told = ask_centre(job.path, {"op": "take", "timeout_s": timeout_s})
     generation = int(told["generation"])
@@ -261,7 +278,7 @@ def _written(job: Job, board: Board, generation: int, until_s: float) -> Taken:
     while True:
         slots = board.slots()
         whole = all(slot.written >= generation for slot in slots)
-        # how long it stood still a rank says as it goes on
+        # a rank stores how long it stood still when it goes on
         if whole and (
             all(slot.state is not State.HELD for slot in slots) or time.monotonic() > until_s
         ):

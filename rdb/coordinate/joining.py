@@ -1,29 +1,22 @@
-"""Jobs that run without a recording (--record=off), with checkpoints when somebody asks.
+"""How a rank of a job without a log (--record=off) joins the checkpoints of the job.
 
-Imports little: every rank does it at its start.
+Imports little: every rank imports it at its start.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from rdb.coordinate.centre import APART
 
-# How many ranks the launcher has put on this host.
+# Number of ranks on this host, set by the launcher (Open MPI; MPICH).
 _LOCAL = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
 _NODES = "SLURM_STEP_NUM_NODES"
-APART = "apart"
-"""In the directory of a job whose hosts do not all see it: who speaks for all ranks, is he here?"""
-CENTRE, NO_CENTRE = "centre\n", "elsewhere\n"
-ADDRESS = "relay.json"
-"""In a job's directory: where the centre listens."""
 
 
 def several_hosts(env: Mapping[str, str], nranks: int) -> bool:
-    """Are there ranks of this launch on other hosts?"""
+    """Whether ranks of this launch are on other hosts."""
     for name in _LOCAL:
         if env.get(name, "").isdigit():
             return int(env[name]) < nranks
@@ -31,20 +24,10 @@ def several_hosts(env: Mapping[str, str], nranks: int) -> bool:
     return nodes.isdigit() and int(nodes) > 1
 
 
-def centre_address(job: Path) -> dict[str, Any] | None:
-    """Where the centre of a job listens; None: it has none (all its ranks are on one host)."""
-    import json
-
-    try:
-        return dict(json.loads((job / ADDRESS).read_text(encoding="ascii")))
-    except (OSError, ValueError):
-        return None
-
-
 def checkpoints_options(job: str, rank: int, nranks: int, several: bool = False) -> list[str]:
-    """What rdb-exec is told of the board by which its ranks agree (interposer/restart/board.h).
+    """The options of rdb-exec that name the board (restart/checkpoint/board.h).
 
-    SEVERAL hosts have a board each, and somebody who speaks for it.
+    SEVERAL: the ranks are on several hosts, so each host has a board and a relay.
     """
     name = "board"
     if several or os.path.exists(os.path.join(job, APART)):
@@ -59,7 +42,10 @@ def checkpoints_options(job: str, rank: int, nranks: int, several: bool = False)
 
 
 def _start_relay(job: str, name: str, nranks: int) -> None:
-    """By whoever of this host comes first; it is nobody's child, and holds nothing open."""
+    """Starts the host's relay, if this rank is the host's first.
+
+    The relay is a daemon: a child of init, with no descriptor of the launcher open.
+    """
     import fcntl
     from pathlib import Path
 
@@ -86,23 +72,16 @@ def _start_relay(job: str, name: str, nranks: int) -> None:
 
         relay(job, nranks, parent)
     except BaseException as error:
-        os.write(lock, f"{error!r}\n".encode())  # who looks why it ended finds it there
+        os.write(lock, f"{error!r}\n".encode())  # the lock file shows why the relay ended
         raise
     finally:
         os._exit(0)
 
 
 def _hold_nothing(but: int) -> None:
-    """The launcher waits for whoever has its pipes."""
+    """Closes all descriptors but BUT: the launcher waits until its pipes are closed."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
     os.closerange(3, but)
     os.closerange(but + 1, os.sysconf("SC_OPEN_MAX"))
-
-
-def checkpoints_of(job: str) -> list[int]:
-    """Numbers of those that all ranks have finished."""
-    prefix = "commit-"
-    names = [name for name in os.listdir(job) if name.startswith(prefix)]
-    return sorted(int(name[len(prefix) :]) for name in names if name[len(prefix) :].isdigit())

@@ -1,4 +1,4 @@
-"""A pack of a job that ran, or runs, without a log: its checkpoints that all ranks have whole."""
+"""A pack of a job without a log: its finished checkpoints.  The job may be running."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.recording import Job
 from rdb.recording.checkpoints import image_path
 from rdb.recording.packing import Packed, image_base, write_pack
+from rdb.temporary import temporary
 
 _OF_ONE = re.compile(r"(?:state|was)-(\d+)(?:-\d+)?\Z")
 
 
 def pack_checkpoints(job: Job, out: Path, since: int | None = None) -> Packed:
-    """Those from number SINCE on, or all. The job may go on meanwhile."""
-    choose(job, None)  # refuses where there is none
+    """Packs the checkpoints from number SINCE on (default: all); the job may go on meanwhile."""
+    choose(job, None)  # raises if there is none
     asked = [one for one in committed(job.path) if since is None or one.number >= since]
     if not asked:
         raise UnknownJob(f"{job.name} has no checkpoint {since} or later", f"rdb info {job.name}")
@@ -32,7 +33,10 @@ def pack_checkpoints(job: Job, out: Path, since: int | None = None) -> Packed:
 
 
 def _whole(job: Job, asked: list[Together]) -> tuple[list[Together], list[str]]:
-    """Those whose files are whole, one at least; of the others why they are left out."""
+    """The undamaged checkpoints, and a line for each damaged one.
+
+    DamagedRecording: all are damaged.
+    """
     whole, damaged = [], []
     for one in asked:
         try:
@@ -66,8 +70,11 @@ def _parts(job: Path, chosen: list[Together]) -> list[Path]:
 
 @contextmanager
 def _held(job: Path, parts: list[Path]) -> Iterator[list[tuple[str, Path]]]:
-    """Their names in the job's directory, and where they stay: a job that runs drops its oldest."""
-    folder = job / f".pack-{os.getpid()}"
+    """Links the files into a folder of their own, as a running job deletes its oldest checkpoints.
+
+    Yields each file's name in the job's directory and the path of its link.
+    """
+    folder = temporary(job, "pack")
     folder.mkdir(mode=0o700)
     try:
         held = []
@@ -77,8 +84,8 @@ def _held(job: Path, parts: list[Path]) -> Iterator[list[tuple[str, Path]]]:
                 os.link(path, link)
             except FileNotFoundError:
                 raise RdbError(
-                    f"{path} was dropped while it was packed: the job has a newer checkpoint",
-                    "rdb pack it again, or let the job --keep more",
+                    f"the job dropped {path} for a newer checkpoint while rdb packed it",
+                    "run rdb pack again, or run the job with a larger --keep",
                 ) from None
             except OSError:  # a file system without links
                 link = path

@@ -1,7 +1,7 @@
-"""Ranks that still run: stopping them for a while, and letting them go on.
+"""Pausing ranks that still run, and resuming them, by SIGSTOP and SIGCONT.
 
-SIGSTOP and SIGCONT do it: the log holds each event as soon as it was answered, so a stopped rank's
-is whole.  Only who owns the processes may send them.
+The log holds each event as soon as it was answered, so a stopped rank's log is complete. Only the
+owner of a process may send the signals.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ _STOP_S = 5.0
 
 
 class JobLike(Protocol):
-    """What is asked of a job here."""
+    """The part of a job that is used here."""
 
     def process(self, rank: int, /) -> Process: ...
 
 
 class Pausing:
-    """The processes of a job on this host; what was paused by this goes on when it is closed."""
+    """The processes of a job on this host.  `close` resumes those that this object has paused."""
 
     def __init__(self, job: JobLike) -> None:
         self._job = job
         self._paused: dict[int, list[RankRecording]] = {}
 
     def pause(self, ranks: Iterable[int]) -> dict[int, str | RdbError]:
-        """What became of each rank."""
+        """Stops RANKS; returns the new state, or the error, of each."""
         return {rank: self._send(rank, signal.SIGSTOP) for rank in ranks}
 
     def resume(self, ranks: Iterable[int]) -> dict[int, str | RdbError]:
         return {rank: self._send(rank, signal.SIGCONT) for rank in ranks}
 
     def close(self) -> tuple[int, ...]:
-        """Lets go what was paused; which ranks those were."""
+        """Resumes the paused ranks and returns them."""
         ranks = tuple(sorted(self._paused))
         self.resume(ranks)
         return ranks
@@ -50,8 +50,9 @@ class Pausing:
         there = [one for one in there if one.state in (PAUSED, RUNNING)]
         try:
             if not there:
-                raise RdbError(f"it does not run: {self._job.process(rank).state}")
-            # A parent first: it is not to wait for a child in vain, or to start one meanwhile.
+                raise RdbError(f"it is not running: {self._job.process(rank).state}")
+            # Parents first: a parent must not wait in vain for a stopped child, or start a child
+            # meanwhile.
             for one in there:
                 signal_process(one, number)
         except RdbError as error:
@@ -65,25 +66,28 @@ class Pausing:
 
 
 def _until_stopped(there: Iterable[RankRecording]) -> None:
-    """One that waits for a processor stops when it gets one."""
+    """Waits up to _STOP_S seconds: a process that waits for a processor stops when it gets one."""
     deadline = time.monotonic() + _STOP_S
     while any(one.state == RUNNING for one in there) and time.monotonic() < deadline:
         time.sleep(0.001)
 
 
 def signal_process(recording: RankRecording, number: signal.Signals) -> None:
-    """To the process that writes this recording, and to no other that has its number by now."""
+    """Signals the process that writes this recording, never another process with the same id.
+
+    RdbError: the process is gone or not the user's.
+    """
     pid = int(recording.meta.get("pid", 0))
     try:
         handle = os.pidfd_open(pid)
     except OSError as error:
-        raise RdbError(f"process {pid} is gone: {error.strerror}") from error
+        raise RdbError(f"process {pid} has ended: {error.strerror}") from error
     try:
-        # Looked at while the handle is held: from here on the number cannot become another's.
+        # While the handle is open the id cannot become another process's.
         if recording.state not in (PAUSED, RUNNING):
-            raise RdbError(f"process {pid} is gone")
+            raise RdbError(f"process {pid} has ended")
         signal.pidfd_send_signal(handle, number)
     except PermissionError as error:
-        raise RdbError(f"process {pid} is not yours") from error
+        raise RdbError(f"process {pid} belongs to another user") from error
     finally:
         os.close(handle)

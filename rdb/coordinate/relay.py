@@ -1,8 +1,9 @@
-"""A process on each host of a job that runs without a recording: it speaks for the host's ranks.
+"""The relay: a process on each host of a job without a log, which speaks for the host's ranks.
 
-They share a board (interposer/restart/board.h) with each other alone.  The relay that was first,
-the **centre**, knows all slots, decides, and tells the others, which write it on their boards.  It
-says in the job's directory where it listens; who connects proves to know the job's secret.
+The ranks of a host share a board (restart/checkpoint/board.h). The first relay of the job is the
+**centre**: it knows all slots, decides, and tells the other relays, which write the verdict on
+their boards. The job's directory has the centre's address; a channel to the centre needs the job's
+certificate.
 """
 
 from __future__ import annotations
@@ -18,23 +19,24 @@ from pathlib import Path
 
 from rdb.checked import to_json
 from rdb.coordinate.agreement import at_rest, objection, unmoved
-from rdb.coordinate.board import Board, Slot, State, Verdict, board_path, parse_slot, process_there
-from rdb.coordinate.joining import ADDRESS, APART, CENTRE, centre_address
+from rdb.coordinate.board import Board, Slot, State, Verdict, board_path, parse_slot
+from rdb.coordinate.centre import ADDRESS, APART, CENTRE, centre_address
 from rdb.coordinate.request import send_request
 from rdb.errors import RdbError
 from rdb.private import opener
 from rdb.recording.checkpoints import image_path
-from rdb.wire.channel import Channel, Closed, Message, accept, connect
-from rdb.wire.secret import job_secret
+from rdb.recording.rank import runs_rdb
+from rdb.wire.channel import Channel, Closed, Message, connect, listen
+from rdb.wire.identity import Identity, job_identity
 
 _IDLE_S, _BUSY_S = 0.05, 0.002
 _FIND_S = 60.0
 _BEGIN_S = 30.0
-_STATE_BYTES = 8  # of a slot: the state and the process
+_STATE_BYTES = 8  # of a slot: state and process id
 
 
 class Relay:
-    """What the centre and the others have in common: the ranks of this host."""
+    """The common part of the centre and the other relays: the ranks of this host."""
 
     def __init__(self, job: str, nranks: int, parent: int) -> None:
         self.job = Path(job)
@@ -47,22 +49,23 @@ class Relay:
         self._signalled = 0
 
     def local(self) -> dict[int, bytes]:
-        """Slots of ranks that run here; one that was killed says nothing any more."""
+        """Slots of the ranks that run here; a killed rank's state becomes GONE."""
         found = {}
         for rank in range(self.nranks):
             raw = self.board.raw(rank)
             slot = parse_slot(raw)
             if slot.host != self.host or not slot.pid:
                 continue
-            if slot.there and not process_there(slot.pid):
+            if slot.there and not runs_rdb(slot.pid):
                 raw = State.GONE.to_bytes(4, "little") + raw[4:]
             found[rank] = raw
         return found
 
     def news(self) -> dict[int, bytes]:
-        """Those that have changed since they were asked for before.
+        """The slots that have changed since the last call.
 
-        While no checkpoint is being taken only whether they are there: they count all the time.
+        While no checkpoint is under way only state and process id count, as the counts change all
+        the time.
         """
         end = None if self.busy() else _STATE_BYTES
         changed = {
@@ -74,13 +77,13 @@ class Relay:
         return changed
 
     def over(self) -> bool:
-        """No rank of this host runs, and none will."""
-        if process_there(self._parent):
+        """Whether no rank of this host runs, and none will start."""
+        if runs_rdb(self._parent):
             return False
         return all(not parse_slot(raw).there for raw in self.local().values())
 
     def want(self, generation: int) -> None:
-        """All ranks here hear of it."""
+        """Tells all ranks of this host about checkpoint GENERATION."""
         self.board.want(generation)
         if generation <= self._signalled:
             return
@@ -88,11 +91,11 @@ class Relay:
         for raw in self.local().values():
             slot = parse_slot(raw)
             if slot.there:
-                with suppress(RdbError):  # it has just ended, which its slot will say
+                with suppress(RdbError):  # it has just ended, which its slot shows
                     send_request(slot.pid)
 
     def busy(self) -> bool:
-        """Is a checkpoint being taken?"""
+        """Whether a checkpoint is under way."""
         wanted = self.board.wanted
         if not wanted or self.board.committed >= wanted:
             return False
@@ -106,18 +109,25 @@ class Relay:
 
 
 def write_commit(job: Path, told: Message) -> None:
-    """The record by which a checkpoint is one; where hosts share no disk each has its own."""
+    """Writes the `commit-N` file that makes a checkpoint valid.
+
+    Hosts without a shared disk have one each.
+    """
     path = job / f"commit-{told['number']}"
     part = job / f".commit-{told['number']}-{os.uname().nodename}"
-    with open(part, "w", encoding="ascii", opener=opener) as file:
-        file.write(to_json(told))
-        file.flush()
-        os.fsync(file.fileno())
-    os.rename(part, path)
+    try:
+        with open(part, "w", encoding="ascii", opener=opener) as file:
+            file.write(to_json(told))
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(part, path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def image_bytes(job: Path, rank: int, raw: bytes) -> int:
-    """Of the newest image that a rank of this host has whole."""
+    """Disk space of the newest image that the rank, which runs on this host, has finished."""
     try:
         return image_path(job / f"rank-{rank}", parse_slot(raw).written).stat().st_blocks * 512
     except FileNotFoundError:
@@ -137,10 +147,10 @@ def _unpack(index: list[list[int]], data: bytes) -> dict[int, bytes]:
 
 
 class Other(Relay):
-    """On a host that is not the centre's."""
+    """The relay of a host that is not the centre's."""
 
     async def run(self, address: Message) -> None:
-        channel = await _reach(address, job_secret(str(self.job)))
+        channel = await _reach(address, job_identity(str(self.job)))
         listening = asyncio.create_task(self._listen(channel))
         try:
             await channel.send({"op": "host", "name": self.host})
@@ -183,7 +193,7 @@ class Other(Relay):
                 self.board.commit(int(message["generation"]))
 
     def _alone(self) -> None:
-        """Nobody is waited for that will not be heard of again."""
+        """Marks all ranks of other hosts as gone, as no more will be heard of them."""
         for rank in range(self.nranks):
             raw = self.board.raw(rank)
             if parse_slot(raw).host != self.host:
@@ -191,13 +201,13 @@ class Other(Relay):
         self.board.refuse(self.board.wanted)
 
 
-async def _reach(address: Message, secret: bytes, patience_s: float = _FIND_S) -> Channel:
-    """By the name that the centre has here, or as it knows itself."""
+async def _reach(address: Message, identity: Identity, patience_s: float = _FIND_S) -> Channel:
+    """Connects to the centre, by its name as this host resolves it, or by its own address."""
     until_s = time.monotonic() + patience_s
     while True:
         for name in ("name", "host"):
             try:
-                return await connect(str(address[name]), int(address["port"]), secret)
+                return await connect(str(address[name]), int(address["port"]), identity)
             except RdbError:
                 if name == "host" and time.monotonic() > until_s:
                     raise
@@ -205,7 +215,7 @@ async def _reach(address: Message, secret: bytes, patience_s: float = _FIND_S) -
 
 
 class Centre(Relay):
-    """The one that decides."""
+    """The relay that decides."""
 
     def __init__(self, job: str, nranks: int, parent: int) -> None:
         super().__init__(job, nranks, parent)
@@ -218,7 +228,7 @@ class Centre(Relay):
         self._why = ""
         self._refused = 0  # newest generation that a rank of another host objected to
         self._begun_s = time.monotonic()
-        self._told = 0  # newest generation that the others were told of
+        self._told = 0  # newest generation that the other relays know of
         self._sizes: dict[int, int] = {}
 
     def slots(self) -> list[Slot]:
@@ -229,8 +239,8 @@ class Centre(Relay):
         ]
 
     async def listen(self) -> int:
-        server = await asyncio.start_server(self._welcome, "0.0.0.0", 0)
-        return int(server.sockets[0].getsockname()[1])
+        _, port = await listen("0.0.0.0", job_identity(str(self.job)), self._welcome)
+        return port
 
     async def run(self) -> None:
         while not (self.over() and not self._channels):
@@ -247,7 +257,7 @@ class Centre(Relay):
     async def _all(self, message: Message, data: bytes = b"", but: str | None = None) -> None:
         for host, channel in list(self._channels.items()):
             if host != but:
-                with suppress(RdbError):  # its own task notices that it is gone
+                with suppress(RdbError):  # the channel's own task notices that it is closed
                     await channel.send(message, data)
 
     # ---- deciding ----
@@ -265,17 +275,24 @@ class Centre(Relay):
         slots = self.slots()
         if verdict is Verdict.GO:
             if all(slot.failed < generation <= slot.written for slot in slots):
-                told = {"number": generation, "ranks": self.nranks, "at_ns": time.time_ns()}
-                write_commit(self.job, told)
-                self.board.commit(generation)
-                await self._all({"op": "commit", "generation": generation, "told": told})
+                await self._commit(generation)
         elif verdict is Verdict.OPEN:
             await self._decide(generation, slots)
+
+    async def _commit(self, generation: int) -> None:
+        told = {"number": generation, "ranks": self.nranks, "at_ns": time.time_ns()}
+        try:
+            write_commit(self.job, told)
+        except OSError:  # such as a full disk: later checkpoints may find room
+            self.board.fail(next(iter(self.local())), generation)
+            return
+        self.board.commit(generation)
+        await self._all({"op": "commit", "generation": generation, "told": told})
 
     async def _decide(self, generation: int, slots: list[Slot]) -> None:
         elsewhere = self._refused >= generation
         if any(not slot.pid for slot in slots) and time.monotonic() < self._begun_s + _BEGIN_S:
-            return  # one that has not been heard of yet
+            return  # a rank has not reported yet
         why = objection(slots, generation, self._why if elsewhere else self.board.why)
         if why is not None:
             await self._tell(generation, Verdict.NO, why)
@@ -297,14 +314,13 @@ class Centre(Relay):
         told = {"generation": generation, "verdict": verdict, "why": why, "moves": list(moves)}
         await self._all({"op": "verdict", **told})
 
-    # ---- who connects ----
+    # ---- connections ----
 
-    async def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _welcome(self, channel: Channel) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._asking.add(task)
         try:
-            channel = await accept(reader, writer, job_secret(str(self.job)))
             message, _ = await channel.receive()
             if message["op"] == "host":
                 await self._serve(channel, str(message["name"]))
@@ -313,13 +329,14 @@ class Centre(Relay):
             elif message["op"] == "alive":
                 await channel.send({"alive": any(slot.there for slot in self.slots())})
             await channel.closed()
-        except RdbError:  # a stranger, or one that is gone: the others go on
-            writer.close()
+        except RdbError:  # a closed channel does not concern the others
+            return
         finally:
+            channel.close()
             self._asking.discard(task)
 
     async def _take(self, timeout_s: float) -> Message:
-        """For `rdb checkpoint`: until all have it whole, or it is certain that they will not."""
+        """Answers `rdb checkpoint`: waits until all ranks have finished, or cannot finish."""
         generation = self.board.want()
         until_s = time.monotonic() + timeout_s
         while True:
@@ -348,15 +365,15 @@ class Centre(Relay):
         }
 
     async def _serve(self, channel: Channel, host: str) -> None:
-        """A relay, until it is gone."""
+        """Receives from another relay until its channel is closed."""
         everything = {**self._known, **self.local()}
         index, data = _pack(everything)
-        await channel.send({"op": "slots", "slots": index}, data)
-        if self.board.wanted:
-            await channel.send({"op": "want", "wanted": self.board.wanted})
-        self._channels[host] = channel
+        self._channels[host] = channel  # before it is greeted: it must not miss what happens then
         mine: set[int] = set()
         try:
+            await channel.send({"op": "slots", "slots": index}, data)
+            if self.board.wanted:
+                await channel.send({"op": "want", "wanted": self.board.wanted})
             while True:
                 message, data = await channel.receive()
                 heard = _unpack(message["slots"], data)
@@ -389,13 +406,13 @@ class Centre(Relay):
 
 
 def ask_centre(job: Path, message: Message) -> Message:
-    """Its answer."""
+    """The centre's answer to MESSAGE.  Closed: there is no centre, or it has ended."""
     address = centre_address(job)
     if address is None:
-        raise Closed("nobody speaks for the job's ranks")
+        raise Closed("no process of rdb coordinates the job's checkpoints")
 
     async def ask() -> Message:
-        channel = await _reach(address, job_secret(str(job)), 0.0)
+        channel = await _reach(address, job_identity(str(job)), 0.0)
         try:
             await channel.send(message)
             return (await channel.receive())[0]
@@ -406,7 +423,7 @@ def ask_centre(job: Path, message: Message) -> Message:
 
 
 def _claim(job: str, port: int) -> bool:
-    """Says where the centre is, if no other relay has said so."""
+    """Publishes the centre's address; false if another relay has done so."""
     name = os.uname().nodename
     try:
         host = socket.gethostbyname(name)
@@ -440,7 +457,11 @@ async def _run(job: str, nranks: int, parent: int) -> None:
 
 
 def _may_be_here(job: Path) -> bool:
-    """The centre: anywhere where all hosts see the job's directory, else on those of one."""
+    """Whether the centre may be on this host.
+
+    If all hosts see the job's directory it may be anywhere, otherwise only on the hosts of one
+    directory.
+    """
     try:
         return (job / APART).read_text(encoding="ascii") == CENTRE
     except FileNotFoundError:
@@ -448,6 +469,6 @@ def _may_be_here(job: Path) -> bool:
 
 
 def relay(job: str, nranks: int, parent: int) -> None:
-    """Until no rank of this host runs any more.  PARENT: the rank that started it."""
-    with suppress(RdbError, FileNotFoundError):  # the job was removed: nobody asks any more
+    """Runs until no rank of this host runs any more.  PARENT: the rank that started it."""
+    with suppress(RdbError, FileNotFoundError):  # the job was removed: nobody needs the relay
         asyncio.run(_run(job, nranks, parent))

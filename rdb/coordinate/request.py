@@ -1,22 +1,30 @@
-"""Asking a running job for a checkpoint: by a signal that only its owner can send."""
+"""Asks a running job for a checkpoint, by a signal that only the job's owner can send."""
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import struct
 import time
+from threading import Event
+from typing import Any
 
 from rdb.errors import RdbError
 from rdb.recording import Job, RankRecording
 from rdb.recording.checkpoints import Checkpoint, read_images
+from rdb.recording.rank import runs_rdb
 
 _SIGNAL = 64  # SIGNALS_REMINDER in interposer/task/signals.h
 _VALUE = 0x7264622D636B7074  # SIGNALS_CHECKPOINT
+_SIGINFO = struct.Struct("<iii4xiIQ96x")  # siginfo_t of sigqueue(3)
+_SI_QUEUE = -1
+_PIDFD_SEND_SIGNAL = 424
 _LOOK_S = 0.02
 
 
 def running(job: Job) -> list[RankRecording]:
-    """The programs of the job that run on this machine."""
+    """The programs of the job that run on this host."""
     return [
         process.programs[-1]
         for process in job.processes()
@@ -25,25 +33,73 @@ def running(job: Job) -> list[RankRecording]:
 
 
 def request(recording: RankRecording) -> int:
-    """Asks for one; the number that the newest image had before, or -1."""
+    """Asks for a checkpoint; returns the number of the newest image so far, or -1."""
     before = max((image.number for image in read_images(recording.path)), default=-1)
-    send_request(int(recording.meta["pid"]), f"rank {recording.name}, ")
+    send_request(int(recording.meta["pid"]))
     return before
 
 
-def send_request(pid: int, what: str = "") -> None:
+def send_request(pid: int) -> None:
+    """Signals the rank PID.  Any other process with that number would die of the signal."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.sigqueue(pid, _SIGNAL, ctypes.c_void_p(_VALUE)):
-        code = ctypes.get_errno()
-        raise RdbError(f"{what}process {pid}: {os.strerror(code)}")
+    info = _SIGINFO.pack(_SIGNAL, 0, _SI_QUEUE, os.getpid(), os.getuid(), _VALUE)
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError as error:
+        raise RdbError(f"process {pid}: {error.strerror}") from error
+    try:
+        # While the handle is open a signal through it reaches no later process with the number.
+        code = 0 if runs_rdb(pid) else errno.ESRCH
+        if not code and libc.syscall(_PIDFD_SEND_SIGNAL, handle, _SIGNAL, info, 0):
+            code = ctypes.get_errno()
+    finally:
+        os.close(handle)
+    if code:
+        raise RdbError(f"process {pid}: {os.strerror(code)}")
 
 
-def taken(recording: RankRecording, before: int, until_s: float) -> Checkpoint | None:
-    """The image that is newer than that one, as soon as it is finished; None: not in time."""
+def checkpoint_all(job: Job, timeout_s: int, given_up: Event | None = None) -> list[dict[str, Any]]:
+    """Asks all programs of the job on this host for a checkpoint, then waits for each.
+
+    GIVEN_UP: nobody waits any longer.  Returns for each program the number and the event of its
+    checkpoint, or the error.
+    """
+    given_up = given_up or Event()
+    asked: list[tuple[RankRecording, int]] = []
+    rows: list[dict[str, Any]] = []
+    for recording in running(job):
+        try:
+            asked.append((recording, request(recording)))
+        except RdbError as error:  # it may have ended just now
+            rows.append({"process": recording.name, "error": error.message})
+    until_s = time.monotonic() + timeout_s
+    for recording, before in asked:
+        image = _taken(recording, before, until_s, given_up)
+        row: dict[str, Any] = {"process": recording.name}
+        if image is not None:
+            row.update(number=image.number, event=image.event)
+        elif recording.glance().state == "running":
+            row["error"] = (
+                f"it had no event for {timeout_s} s; its checkpoint will be taken at its next event"
+            )
+        else:
+            row["error"] = "it has ended"
+        rows.append(row)
+    return rows
+
+
+def _taken(
+    recording: RankRecording, before: int, until_s: float, given_up: Event
+) -> Checkpoint | None:
+    """Waits for an image with a number above BEFORE.
+
+    None: UNTIL_S (time.monotonic) has passed, or the program has ended.
+    """
     while True:
         newer = [image for image in read_images(recording.path) if image.number > before]
         if newer:
             return newer[-1]
         if time.monotonic() > until_s or recording.glance().state != "running":
             return None
-        time.sleep(_LOOK_S)
+        if given_up.wait(_LOOK_S):
+            return None

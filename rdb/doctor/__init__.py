@@ -1,4 +1,4 @@
-"""What works on this machine, and how to mend what does not: one probe per function."""
+"""What works on this machine, and how to repair the rest: one function for each probe."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def examine(machine: Machine) -> list[Finding]:
 
 
 def works(findings: Iterable[Finding]) -> bool:
-    """Nothing is missing that recording and debugging cannot do without."""
+    """True if nothing is missing that recording and debugging need."""
     return not any(found.essential and found.state is State.MISSING for found in findings)

@@ -1,4 +1,4 @@
-"""The kernel's and the CPU's abilities, as rdb-exec itself probes them."""
+"""Abilities of the kernel and the CPU, as `rdb-exec --probe` reports them."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def lower_half(machine: Machine) -> Iterator[Finding]:
 
 def kernel(machine: Machine) -> Iterator[Finding]:
     version = machine.read("/proc/sys/kernel/osrelease") or platform.release()
-    meaning = "what follows was tried, not concluded from this number"
+    meaning = "rdb tests each feature below; it does not rely on this version"
     yield Finding(_GROUP, "kernel", State.OK, f"Linux {version}", meaning)
 
 
 def system_calls(machine: Machine) -> Iterator[Finding]:
-    """Is there a way to catch the program's system calls?"""
+    """Whether the program's system calls can be caught."""
     what, meaning = "system calls", "how the program's system calls are caught"
     if machine.ability("sud"):
         yield Finding(_GROUP, what, State.OK, "Syscall User Dispatch", meaning, essential=True)
     elif machine.ability("seccomp"):
-        meaning = "caught by a seccomp filter, which rdb's and the MPI's own calls pass through too"
+        meaning = "the filter also sees the system calls of rdb and the MPI, which is slower"
         remedy = "Linux 5.11 or newer has Syscall User Dispatch"
         yield Finding(_GROUP, what, State.DEGRADED, "seccomp filter", meaning, remedy, True)
     else:
@@ -65,7 +65,7 @@ def fsgsbase(machine: Machine) -> Iterator[Finding]:
         meaning = "switches between the program's and rdb's thread pointer"
         yield Finding(_GROUP, what, State.OK, "yes", meaning)
         return
-    meaning = "rdb emulates them: each system and MPI call of the program costs several times more"
+    meaning = "rdb emulates it: each system or MPI call of the program takes several times as long"
     remedy = "Linux 5.9 or newer, without nofsgsbase, on a CPU of 2012 or newer"
     yield Finding(_GROUP, what, State.DEGRADED, "no", meaning, remedy)
 
@@ -78,17 +78,17 @@ def cpu(machine: Machine) -> Iterator[Finding]:
     detail = f"{about['vendor']}, x86-64-v{about['level']}"
     if about["level"] > about["shown"]:
         detail += f", programs are shown v{about['shown']}"
-    meaning = "`--cpu` of rdb run sets what programs are shown; less lets a replay run elsewhere"
+    meaning = "rdb run --cpu sets the level shown; a lower one lets older CPUs replay the recording"
     yield Finding(_GROUP, "CPU", State.OK, detail, meaning, essential=True)
 
 
 def cpuid_faulting(machine: Machine) -> Iterator[Finding]:
-    """Elsewhere CPUID is patched, which works everywhere."""
+    """Without it CPUID is patched, which works everywhere."""
     if machine.ability("cpuid_faulting"):
-        meaning = "CPUID's answers are recorded, also in text that a program makes while it runs"
+        meaning = "CPUID is recorded, also in code that the program makes while it runs"
         yield Finding(_GROUP, "CPUID faulting", State.OK, "yes", meaning)
         return
-    meaning = "CPUID's answers are recorded, but in text that is made where other text has run"
+    meaning = "CPUID is recorded, except in code that the program writes over code that has run"
     yield Finding(_GROUP, "CPUID faulting", State.OK, "no", meaning)
 
 
@@ -97,7 +97,7 @@ def tsc_faulting(machine: Machine) -> Iterator[Finding]:
         meaning = "the time-stamp counter's values are recorded"
         yield Finding(_GROUP, "rdtsc faulting", State.OK, "yes", meaning)
         return
-    meaning = "programs that read the time-stamp counter do not replay"
+    meaning = "programs that use rdtsc cannot be replayed"
     remedy = "a kernel and a seccomp profile that allow prctl(PR_SET_TSC)"
     yield Finding(_GROUP, "rdtsc faulting", State.DEGRADED, "no", meaning, remedy)
 
@@ -120,7 +120,7 @@ def breakpoints(machine: Machine) -> Iterator[Finding]:
 
 
 def abilities(machine: Machine) -> Iterator[Finding]:
-    """All that rdb-exec is asked for; where it does not answer nothing can be said."""
+    """The probes that rdb-exec answers; without its answer nothing is known."""
     if machine.probes[0] is None:
         return
     for probe in _ABILITIES:

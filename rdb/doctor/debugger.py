@@ -10,7 +10,7 @@ from rdb.doctor.machine import Machine
 from rdb.paths import gdb_scripts_dir
 
 _GROUP = "debugging"
-_OLDEST = 12  # of GDB
+_OLDEST = 12  # oldest version of GDB that is tested
 _INSTALL = "apt-get install gdb"
 
 
@@ -27,8 +27,8 @@ def gdb(machine: Machine) -> Iterator[Finding]:
         detail = f"{path} answers {line[:60]!r}"
         yield Finding(_GROUP, "gdb", State.MISSING, detail, meaning, _INSTALL, True)
     elif int(version.group(1)) < _OLDEST:
-        meaning = f"rdb is tried with GDB {_OLDEST} and newer"
-        remedy = f"a gdb of version {_OLDEST} or newer first in PATH"
+        meaning = f"rdb is tested with GDB {_OLDEST} and newer"
+        remedy = f"put GDB {_OLDEST} or newer first in PATH"
         yield Finding(_GROUP, "gdb", State.DEGRADED, line, meaning, remedy, True)
     else:
         yield Finding(_GROUP, "gdb", State.OK, line, meaning, essential=True)
@@ -65,11 +65,11 @@ def extension(machine: Machine) -> Iterator[Finding]:
 
 
 def ptrace(machine: Machine) -> Iterator[Finding]:
-    """Replicas need no ptrace; a GDB put on a live rank does."""
+    """Replicas need no ptrace; a GDB that attaches to a live rank does."""
     what = "ptrace scope"
     scope = machine.read("/proc/sys/kernel/yama/ptrace_scope")
     if scope in (None, "0"):
-        meaning = "GDB may be put on live processes of yours"
+        meaning = "GDB may attach to your live processes"
         yield Finding(_GROUP, what, State.OK, "not restricted", meaning)
     elif scope == "1":
         meaning = "recordings need no ptrace; `gdb -p` works on GDB's own children only"
@@ -78,7 +78,7 @@ def ptrace(machine: Machine) -> Iterator[Finding]:
     else:
         meaning = "recordings need no ptrace; `gdb -p` on a live rank is not allowed"
         remedy = (
-            "sysctl kernel.yama.ptrace_scope=1" if scope == "2" else "it stays so until a reboot"
+            "sysctl kernel.yama.ptrace_scope=1" if scope == "2" else "only a reboot can change it"
         )
         yield Finding(_GROUP, what, State.DEGRADED, f"{scope}", meaning, remedy)
 

@@ -1,4 +1,4 @@
-"""One thing that was looked at, and how it is."""
+"""The result of one probe."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from enum import StrEnum
 
 class State(StrEnum):
     OK = "ok"
-    DEGRADED = "degraded"  # works, with less
+    DEGRADED = "degraded"  # works, but less well
     MISSING = "missing"  # something does not work
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`essential`: rdb is of no use where it is missing."""
+    """`essential`: rdb is useless without this."""
 
     group: str
     what: str
     state: State
     detail: str  # what was found
-    meaning: str  # what it is for, or what its state means
+    meaning: str  # its purpose, or the consequence of its state
     remedy: str = ""
     essential: bool = False

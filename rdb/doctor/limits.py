@@ -1,4 +1,4 @@
-"""Resource limits (ulimit) that get in the way."""
+"""Resource limits (ulimit) that can be too low."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def files(machine: Machine) -> Iterator[Finding]:
     limit = machine.limit(resource.RLIMIT_NOFILE)
     detail = "unlimited" if limit is None else str(limit)
     if limit is None or limit >= _FEW_FILES:
-        meaning = "rdb's own descriptors are kept out of the program's way, below this"
+        meaning = "rdb uses the highest descriptors below this limit for itself"
         yield Finding(_GROUP, "open files", State.OK, detail, meaning)
     else:
-        meaning = "rdb takes a quarter of them from the program"
+        meaning = "rdb uses a quarter of them; the program has only the rest"
         yield Finding(_GROUP, "open files", State.DEGRADED, detail, meaning, "ulimit -n 1024")
 
 
@@ -51,14 +51,14 @@ def core(machine: Machine) -> Iterator[Finding]:
 
 
 def locked_memory(machine: Machine) -> Iterator[Finding]:
-    """RDMA pins what it registers."""
+    """RDMA locks the memory that it registers."""
     limit = machine.limit(resource.RLIMIT_MEMLOCK)
     detail, what = _size(limit), "locked memory"
     if limit is not None and machine.entries("/sys/class/infiniband"):
         meaning = "RDMA locks the memory it uses; MPI over InfiniBand may fail or be slow"
         yield Finding(_GROUP, what, State.DEGRADED, detail, meaning, "ulimit -l unlimited")
     else:
-        yield Finding(_GROUP, what, State.OK, detail, "matters to RDMA only")
+        yield Finding(_GROUP, what, State.OK, detail, "only RDMA needs it")
 
 
 def _unbounded(
@@ -77,18 +77,18 @@ def file_size(machine: Machine) -> Iterator[Finding]:
         "file size",
         "f",
         "logs and images may grow",
-        "an image or a log segment that grows beyond it ends the recording",
+        "recording ends when a log segment or a checkpoint's image reaches this size",
     )
 
 
 def address_space(machine: Machine) -> Iterator[Finding]:
-    reserves = "rdb reserves addresses that it does not use"
+    reserves = "rdb reserves a large range of addresses"
     yield from _unbounded(
         machine.limit(resource.RLIMIT_AS),
         "address space",
         "v",
         reserves,
-        f"{reserves}; a program may run out of them",
+        f"{reserves}; the program's mmap may fail with ENOMEM",
     )
 
 

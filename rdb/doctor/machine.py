@@ -1,4 +1,4 @@
-"""The machine as the probes see it; tests give them another one."""
+"""The machine as the probes see it; tests substitute another one."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Machine:
         self.env = os.environ if env is None else env
 
     def read(self, path: str) -> str | None:
-        """A small text file's content; None where it is not."""
+        """The content of a small text file; None: it cannot be read."""
         try:
             return (self.root / path.lstrip("/")).read_text(errors="replace").strip()
         except OSError:
             return None
 
     def entries(self, path: str) -> list[str]:
-        """Names in a directory, sorted; none where it is not."""
+        """Sorted names in a directory; empty if it cannot be read."""
         try:
             return sorted(entry.name for entry in (self.root / path.lstrip("/")).iterdir())
         except OSError:
@@ -47,7 +47,7 @@ class Machine:
         return shutil.which(program, path=self.env.get("PATH", os.defpath))
 
     def output(self, *command: str) -> tuple[int, str]:
-        """Exit code and both streams of a program; one that hangs has failed."""
+        """Exit code and joined output of a program; 127: cannot run, 124: no end in _TIMEOUT_S."""
         try:
             done = subprocess.run(
                 command,
@@ -66,7 +66,7 @@ class Machine:
         return done.returncode, done.stdout.strip()
 
     def first_line(self, *command: str) -> str | None:
-        """Of a program that answered; None if it failed."""
+        """The first line of a program's output; None if it failed."""
         code, text = self.output(*command)
         return text.splitlines()[0] if code == 0 and text else None
 
@@ -77,7 +77,7 @@ class Machine:
 
     @cached_property
     def probes(self) -> tuple[dict[str, Any] | None, str]:
-        """What rdb-exec --probe answers, and its path; or None, and why there is no answer."""
+        """The answer of `rdb-exec --probe`, and its path; or None, and the reason."""
         try:
             executable = str(rdb_exec_path())
         except RdbError as error:
@@ -93,14 +93,14 @@ class Machine:
 
     @property
     def too_old(self) -> str | None:
-        """What rdb-exec says before all else of a processor that lacks what its own code needs."""
+        """What the CPU lacks of what rdb-exec's own code needs, as rdb-exec says; None: nothing."""
         found = re.search(
             r"this processor, or the virtual machine, (has no [^:]*):", self.probes[1]
         )
         return found and found[1]
 
     def ability(self, name: str) -> bool:
-        """One of rdb-exec's probes."""
+        """Whether rdb-exec reports the ability NAME."""
         answer, _ = self.probes
         return answer is not None and answer.get(name) is True
 

@@ -1,4 +1,4 @@
-"""What checkpoints and snapshots of memory can make use of."""
+"""What checkpoints and snapshots of memory can use."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def dirty_pages(machine: Machine) -> Iterator[Finding]:
     if machine.probes[0] is None:
         return
     if machine.ability("userfaultfd_wp_async") and machine.ability("pagemap_scan"):
-        meaning = "which pages a program wrote to can be asked of the kernel"
+        meaning = "the kernel tells which pages the program wrote to"
         detail = "userfaultfd (asynchronous write-protect), PAGEMAP_SCAN"
         yield Finding(_GROUP, what, State.OK, detail, meaning)
         return
-    meaning = "a checkpoint has to look at every page"
+    meaning = "each checkpoint has to examine every page, which is slower"
     if not machine.ability("userfaultfd"):
         detail, remedy = (
             "no userfaultfd",
@@ -57,10 +57,10 @@ def huge_pages(machine: Machine) -> Iterator[Finding]:
 def overcommit(machine: Machine) -> Iterator[Finding]:
     what = "overcommit"
     if machine.read("/proc/sys/vm/overcommit_memory") != "2":
-        meaning = "snapshots share memory with what they are made of"
+        meaning = "snapshots share unchanged memory with the process they are made from"
         yield Finding(_GROUP, what, State.OK, "allowed", meaning)
         return
-    meaning = "each snapshot counts as if all its memory were its own: big programs run out of it"
+    meaning = "the kernel counts each snapshot's memory in full: large programs get ENOMEM"
     yield Finding(
         _GROUP, what, State.DEGRADED, "forbidden", meaning, "sysctl vm.overcommit_memory=0"
     )

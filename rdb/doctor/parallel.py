@@ -1,4 +1,4 @@
-"""MPI implementations, the sides of rdb that were built for them, Slurm."""
+"""MPI implementations, rdb's lower parts for them, Slurm."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _GROUP = "parallel"
 @dataclass(frozen=True)
 class Flavour:
     name: str
-    soname: str  # what its programs ask for
-    folder: str  # of our sides for it
+    soname: str  # of the library that its programs need
+    folder: str  # of rdb's lower and stub libraries for it
     package: str
-    said_by: str  # in the answer to mpirun --version
+    said_by: str  # matches its version in the output of mpirun --version
 
 
 FLAVOURS = (
     Flavour("Open MPI", "libmpi.so.40", "openmpi", "libopenmpi-dev", r"Open MPI\)? (\S+)"),
     Flavour("MPICH", "libmpich.so.12", "mpich", "libmpich-dev", r"HYDRA[\s\S]*?Version:\s+(\S+)"),
 )
-# Debian has the launchers of both under names of their own.
+# Debian has both launchers, under their own names.
 _LAUNCHERS = ("mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra")
 _COMPILERS = ("mpicc", "mpicc.openmpi", "mpicc.mpich")
 
@@ -36,7 +36,7 @@ _COMPILERS = ("mpicc", "mpicc.openmpi", "mpicc.mpich")
 def launcher(machine: Machine) -> Iterator[Finding]:
     path = machine.which("mpirun")
     if path is None:
-        meaning = "`rdb run -n` has nothing to start ranks with"
+        meaning = "`rdb run -n` needs it to start ranks"
         remedy = "apt-get install openmpi-bin"
         yield Finding(_GROUP, "mpirun", State.DEGRADED, "not in PATH", meaning, remedy)
         return
@@ -47,7 +47,7 @@ def launcher(machine: Machine) -> Iterator[Finding]:
         yield Finding(_GROUP, "mpirun", State.OK, f"{path}: {line}", meaning)
     else:
         detail = f"{path}: exit {code}: {line[:60]}"
-        yield Finding(_GROUP, "mpirun", State.DEGRADED, detail, meaning, "repair the MPI")
+        yield Finding(_GROUP, "mpirun", State.DEGRADED, detail, meaning, "reinstall the MPI")
 
 
 def flavours(machine: Machine) -> Iterator[Finding]:
@@ -60,15 +60,15 @@ def flavours(machine: Machine) -> Iterator[Finding]:
 
 
 def others(machine: Machine) -> Iterator[Finding]:
-    """MPIs that `rdb setup-mpi` has built a side for."""
+    """MPIs for which `rdb setup-mpi` has built a lower library."""
     for name, about in set_up(machine.env).items():
         lower = Path(set_up_dir(machine.env)) / name / "lower.so"
         detail = f"{about.get('mpicc')}; rdb run --mpi {name}"
         code, text = machine.output("ldd", str(lower))
         if code == 0 and "not found" not in text:
-            yield Finding(_GROUP, name, State.OK, detail, "rdb's side for it is built")
+            yield Finding(_GROUP, name, State.OK, detail, "rdb's library for it is built")
         else:
-            meaning = "rdb's side for it does not find its library"
+            meaning = "rdb's library for it does not find the MPI's own library"
             remedy = f"rdb setup-mpi --name {name} --mpicc {about.get('mpicc')}"
             yield Finding(_GROUP, name, State.DEGRADED, detail, meaning, remedy)
 
@@ -94,7 +94,7 @@ def _flavour(machine: Machine, flavour: Flavour) -> Iterator[Finding]:
 
 
 def _compiles_for(machine: Machine, mpicc: str, flavour: Flavour) -> bool:
-    """Open MPI's wrapper knows --showme, MPICH's -show."""
+    """Open MPI's wrapper knows --showme, MPICH's does not."""
     code, _ = machine.output(mpicc, "--showme:version")
     return (code == 0) == (flavour.folder == "openmpi")
 
@@ -103,16 +103,16 @@ def _our_side(machine: Machine, flavour: Flavour, library: bool) -> tuple[State,
     lower = mpi_dir(flavour.folder) / "lower.so"
     if not lower.exists():
         remedy = f"build rdb where {flavour.package} is installed"
-        meaning = f"rdb has no side for it: nothing is recorded over {flavour.name}"
+        meaning = f"rdb was built without it: {flavour.name} programs cannot be recorded"
         return State.DEGRADED, meaning, remedy
     if not library:
         remedy = f"apt-get install {flavour.package}"
-        return State.DEGRADED, f"rdb's side for it finds no {flavour.soname}", remedy
+        return State.DEGRADED, f"rdb's library for it finds no {flavour.soname}", remedy
     code, text = machine.output("ldd", str(lower))
     if code == 0 and "not found" in text:
         lost = ", ".join(line.split()[0] for line in text.splitlines() if "not found" in line)
-        return State.DEGRADED, f"rdb's side for it does not find {lost}", "build rdb again"
-    return State.OK, "rdb's side for it is built and finds it", ""
+        return State.DEGRADED, f"rdb's library for it does not find {lost}", "build rdb again"
+    return State.OK, "rdb's library for it is built and finds the MPI", ""
 
 
 def slurm(machine: Machine) -> Iterator[Finding]:
@@ -124,8 +124,8 @@ def slurm(machine: Machine) -> Iterator[Finding]:
     sinfo = machine.which("sinfo")
     version = machine.first_line(sinfo or path, "--version")
     if version is None:
-        detail, meaning = f"{path} finds no cluster", "`srun rdb exec` cannot start anything"
-        remedy = "on a machine of the cluster, or set SLURM_CONF"
+        detail, meaning = f"{path} finds no cluster", "`srun rdb exec` cannot start ranks"
+        remedy = "use a machine of the cluster, or set SLURM_CONF"
         yield Finding(_GROUP, "Slurm", State.DEGRADED, detail, meaning, remedy)
     else:
         meaning = "ranks are recorded with `srun rdb exec -- PROG`"

@@ -1,4 +1,4 @@
-"""What kind of machine this is: containers and virtual machines explain what others find."""
+"""Containers and virtual machines: they explain other findings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ _SMALL_SHM_BYTES = 256 << 20
 def container(machine: Machine) -> Iterator[Finding]:
     kind = _container_kind(machine)
     if kind is None:
-        yield Finding(_GROUP, "container", State.OK, "no", "nothing is between us and the kernel")
+        yield Finding(
+            _GROUP, "container", State.OK, "no", "programs use this machine's kernel directly"
+        )
         return
     status = machine.read("/proc/self/status") or ""
     filtered = re.search(r"^Seccomp:\s*2$", status, re.M) is not None
     detail = f"{kind}, system calls are filtered" if filtered else kind
-    meaning = "its profile may forbid perf_event_open, userfaultfd and ptrace: see those above"
+    meaning = "its profile may forbid perf_event_open, userfaultfd and ptrace: see their lines"
     yield Finding(_GROUP, "container", State.OK, detail, meaning)
 
 
@@ -42,7 +44,7 @@ def virtual_machine(machine: Machine) -> Iterator[Finding]:
     virtual = flags is not None and " hypervisor" in flags.group(1)
     if not virtual:
         yield Finding(
-            _GROUP, "virtual machine", State.OK, "no", "this CPU's abilities are all there"
+            _GROUP, "virtual machine", State.OK, "no", "all features of the CPU are available"
         )
         return
     vendor = machine.read("/sys/class/dmi/id/sys_vendor")
@@ -52,23 +54,21 @@ def virtual_machine(machine: Machine) -> Iterator[Finding]:
 
 
 def shared_memory(machine: Machine) -> Iterator[Finding]:
-    """Containers have 64 MiB of it by default, and MPI ranks die of SIGBUS."""
+    """Containers have 64 MiB of it by default; MPI ranks get SIGBUS when it is full."""
     try:
         stat = os.statvfs(machine.root / "dev/shm")
     except OSError:
-        meaning = "ranks on one machine cannot talk through shared memory"
-        yield Finding(
-            _GROUP, "/dev/shm", State.DEGRADED, "not there", meaning, "mount a tmpfs there"
-        )
+        meaning = "MPI ranks on one machine cannot use shared memory"
+        yield Finding(_GROUP, "/dev/shm", State.DEGRADED, "missing", meaning, "mount a tmpfs on it")
         return
     free = stat.f_bavail * stat.f_frsize
     detail = f"{free / (1 << 20):.0f} MiB free"
     if free >= _SMALL_SHM_BYTES:
-        meaning = "ranks on one machine talk through it"
+        meaning = "shared memory of MPI ranks on one machine"
         yield Finding(_GROUP, "/dev/shm", State.OK, detail, meaning)
     else:
         meaning = "MPI ranks on one machine may die of SIGBUS when it is full"
-        remedy = "docker run --shm-size=2g, or mount it bigger"
+        remedy = "docker run --shm-size=2g, or mount it with a larger size"
         yield Finding(_GROUP, "/dev/shm", State.DEGRADED, detail, meaning, remedy)
 
 

@@ -40,8 +40,8 @@ def _device(machine: Machine, name: str) -> Finding:
 
 
 _SYSTEM_PYTHON = "/usr/bin/python3"
-# In a process of its own: importing pyverbs changes the logging of the whole process, and where the
-# kernel has no verbs at all it raises.
+# Runs in another process: importing pyverbs changes the logging of the whole process, and raises an
+# error if the kernel has no verbs at all.
 _ASK_PYVERBS = """
 import pyverbs, pyverbs.device as device
 print(pyverbs.__path__[0])
@@ -57,12 +57,12 @@ for one in found:
 
 
 def pyverbs(machine: Machine) -> Iterator[Finding]:
-    """Debian's package belongs to the system's Python, which is asked for the devices, too."""
+    """Debian's package belongs to the system's Python, which also lists the devices."""
     python = machine.which("python3")
     code, text = machine.output(_SYSTEM_PYTHON, "-c", _ASK_PYVERBS) if python else (127, "")
     if code != 0 or not text:
-        meaning = "only rdb's own tests would use it"
-        yield Finding(_GROUP, "pyverbs", State.OK, "not there", meaning)
+        meaning = "only rdb's own tests need it"
+        yield Finding(_GROUP, "pyverbs", State.OK, "not installed", meaning)
         return
     where, *devices = text.splitlines()
     seen = "; ".join(devices) if devices else "it finds no devices"

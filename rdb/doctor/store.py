@@ -1,4 +1,4 @@
-"""Where recordings go: may we write, may others, is there room."""
+"""The store of recordings: whether we can write there, whether others can, free space."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOO_FULL_BYTES = 64 << 20  # less than two segments of a log
 
 def _existing(path: Path) -> Path:
     path = path.absolute()
-    while not os.path.exists(path):  # nor where it cannot be looked for
+    while not os.path.exists(path):  # false also where a parent cannot be searched
         path = path.parent
     return path
 
@@ -43,7 +43,10 @@ def place(machine: Machine) -> Iterator[Finding]:
 
 
 def _try_writing(folder: Path) -> str | None:
-    """As the log does: a folder, a file allocated before use, a shared mapping.  None: it works."""
+    """Makes a folder and a file, allocates, maps and writes it, as the log does.
+
+    None: it works; otherwise the error.
+    """
     try:
         with (
             tempfile.TemporaryDirectory(dir=folder, prefix=".rdb-doctor-") as made,
@@ -53,16 +56,16 @@ def _try_writing(folder: Path) -> str | None:
             with mmap.mmap(file.fileno(), mmap.PAGESIZE) as mapped:
                 mapped[0] = 1
     except OSError as error:
-        # A full disk is told by the finding about room.
+        # The finding `disk space` reports a full disk.
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         return None if full else os.strerror(error.errno or 0)
     return None
 
 
 def privacy(machine: Machine) -> Iterator[Finding]:
-    """The same check as whoever opens a recording makes."""
+    """The check that is made when a recording is opened."""
     path, what = home(), "store's privacy"
-    meaning = "a recording holds what the program held, and is run when it is opened"
+    meaning = "a recording holds the program's memory, and opening it runs the program's code"
     try:
         check_store(str(path))
     except NotYours as error:
@@ -71,11 +74,11 @@ def privacy(machine: Machine) -> Iterator[Finding]:
         return
     mode = stat.S_IMODE(path.stat().st_mode) if os.path.exists(path) else None
     if mode is not None and mode & 0o077:
-        meaning = "others see the names of your jobs; the recordings themselves are closed"
+        meaning = "others see the names of your jobs, but cannot read the recordings"
         detail = f"mode {mode:o}"
         yield Finding(_GROUP, what, State.DEGRADED, detail, meaning, f"chmod 700 {path}", True)
         return
-    detail = "it will be made, mode 700" if mode is None else f"yours, mode {mode:o}"
+    detail = "rdb will make it, mode 700" if mode is None else f"yours, mode {mode:o}"
     yield Finding(_GROUP, what, State.OK, detail, meaning, essential=True)
 
 
@@ -84,13 +87,13 @@ def room(machine: Machine) -> Iterator[Finding]:
     detail = f"{free / _GIB:.1f} GiB free"
     remedy = "make room (`rdb rm`), or set RDB_HOME to another disk"
     if free >= _TIGHT_BYTES:
-        meaning = "a full disk ends a recording; the program goes on"
+        meaning = "recording stops when the disk is full; the program goes on"
         yield Finding(_GROUP, "disk space", State.OK, detail, meaning, essential=True)
     elif free >= _TOO_FULL_BYTES:
-        meaning = "a long recording will end early, the program goes on"
+        meaning = "recording may stop early when the disk is full; the program goes on"
         yield Finding(_GROUP, "disk space", State.DEGRADED, detail, meaning, remedy, True)
     else:
-        meaning = "there is no room for a recording's start"
+        meaning = "too little space to start a recording"
         yield Finding(_GROUP, "disk space", State.MISSING, detail, meaning, remedy, True)
 
 

@@ -1,4 +1,4 @@
 """Starting programs under rdb: launchers, ranks, new job directories.
 
-Kept light: `rdb exec` imports this in every rank of a job.
+Kept light: every rank imports it in `rdb exec`.
 """

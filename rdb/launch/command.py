@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from rdb.errors import MissingTool
 from rdb.launch.mpi import check_mpi, find_mpirun, mpi_options
 
-# rdb/paths.py says the same with pathlib, which costs every rank 3 ms.  Real paths: rdb-exec knows
-# its stub again by the name that the kernel has for the mapped file.
+# The same as rdb/paths.py, whose pathlib costs every rank 3 ms. A real path: rdb-exec finds its
+# stub among the mapped files by the kernel's name.
 _LIB = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "_lib"))
 
-# --cpu of rdb-exec: the highest level that the program is shown (answer/cpu_features.c).
+# --cpu of rdb-exec: the highest level that the program sees (base/cpu_features.h).
 CPU_CHOICES = ("native", "x86-64-v3", "x86-64-v2")
 CHECK_CHOICES = ("sample", "full", "off")
 
@@ -38,8 +38,10 @@ def rdb_exec_line(
     options: Sequence[str] = (),
     mpi: str | None = None,
 ) -> list[str]:
-    """rdb-exec recording one rank; OPTIONS are those of `rdb exec` that it has too,
-    MPI the real MPI that was asked for."""
+    """The command line with which rdb-exec records one rank.
+
+    OPTIONS: options that `rdb exec` and rdb-exec share; MPI: the real MPI that the user chose.
+    """
     line = [rdb_exec_path(), "--dir", rank_dir, "--files", files_dir, "--rank", str(rank)]
     line += options
     line += mpi_options(mpi, _LIB, os.environ)
@@ -54,7 +56,7 @@ def rdb_exec_line(
 
 
 def own_command() -> list[str]:
-    """This rdb, for launchers to start: without PATH or a shell's guess."""
+    """The command of this rdb, for launchers; it needs neither PATH nor a shell."""
     beside = os.path.join(os.path.dirname(sys.executable), "rdb")
     return [beside] if os.path.exists(beside) else [sys.executable, "-m", "rdb"]
 
@@ -62,14 +64,14 @@ def own_command() -> list[str]:
 def mpirun_line(
     nranks: int, extra: Sequence[str], job: str, rest: Sequence[str], mpi: str | None = None
 ) -> list[str]:
-    """mpirun starting `rdb exec` in every rank of a job."""
+    """The command line that starts `rdb exec` in every rank by mpirun."""
     mpi = chosen_mpi(mpi)
     chosen = ["--mpi", mpi] if mpi else []
     return _mpirun(nranks, extra, ["--job", job, *chosen, *rest], mpi)
 
 
 def chosen_mpi(asked: str | None) -> str | None:
-    """The MPI that was asked for, here or in the environment; None: the launcher's."""
+    """The MPI that the user or RDB_MPI names; None: the launcher's."""
     asked = asked or os.environ.get("RDB_MPI")
     return check_mpi(asked, _LIB, os.environ) if asked else None
 
@@ -86,7 +88,7 @@ def _mpirun(
 
 
 def mpirun_environment() -> dict[str, str]:
-    """Open MPI refuses root unless told twice that it is meant."""
+    """The environment for mpirun; Open MPI runs as root only with these two variables."""
     env = dict(os.environ)
     if os.geteuid() == 0:
         env.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")

@@ -1,4 +1,4 @@
-"""Which HCA a program's verbs use, and the secret that the software HCAs of one job share.
+"""Which HCA a program's verbs use, and the key that the software HCAs of one job share.
 
 Imported at every rank's start: nothing but `os`.
 """
@@ -17,15 +17,16 @@ _KEY_BYTES = 32
 
 
 def hca_options(asked: str | None, folder: str, either: bool = False) -> list[str]:
-    """Options of rdb-exec: what --hca or else $RDB_HCA asks for.
+    """Options of rdb-exec for --hca (ASKED), or else $RDB_HCA.
 
-    FOLDER is the job's directory, or the store for programs that are each a job of their own.
-    EITHER: a restart, for which `auto` is the software HCA where there are no devices.
+    FOLDER: the job's directory, or the store for programs that are a job each. EITHER: a restart,
+    for which `auto` means the software HCA if there are no devices. Usage: unknown choice.
+    Unsupported: the key cannot be made.
     """
     hca = asked or os.environ.get("RDB_HCA") or "auto"
     if hca not in HCA_CHOICES:
         named = "--hca" if asked else "RDB_HCA"
-        raise Usage(f"{named} {hca}: no such choice", ", ".join(HCA_CHOICES))
+        raise Usage(f"{named} {hca}: no such choice", f"write {', '.join(HCA_CHOICES)}")
     options = ["--hca", hca]
     if hca == "soft" or (either and hca == "auto"):
         options += ["--hca-key", _key(folder)]
@@ -33,7 +34,7 @@ def hca_options(asked: str | None, folder: str, either: bool = False) -> list[st
 
 
 def _key(folder: str) -> str:
-    """The first process that comes makes it; it is never seen half written."""
+    """The path of the key.  The first process makes it; it appears complete (by link)."""
     path = os.path.join(folder, HCA_KEY)
     if os.path.exists(path):
         return path

@@ -1,7 +1,7 @@
-"""Host files: which hosts, and how many ranks each may have.
+"""Host files: names of hosts, and how many ranks each may have.
 
-A line is `NAME`, `NAME slots=4` (as Open MPI writes it) or `NAME:4` (as MPICH does); NAME may stand
-for several: `node[1-4]`.
+A line is `NAME`, `NAME slots=4` (Open MPI) or `NAME:4` (MPICH); NAME may stand for several hosts:
+`node[1-4]`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from rdb.errors import Usage
 
 _LINE = re.compile(r"(?P<names>[^\s:=]+)(?::(?P<count>\d+))?(?P<more>(?:\s+[\w-]+=\S+)*)\Z")
 _BRACKETS = re.compile(r"\[([^]]*)\]")
-_MOST = 1 << 16  # hosts that a name may stand for
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*\Z")  # no option, nothing that a shell reads
+_MOST = 1 << 16  # most hosts that a name may stand for
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*\Z")  # neither an option nor special in a shell
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
     name: str
     slots: int | None
-    """Ranks that it may have; None: as many as it must."""
+    """Most ranks on the host; None: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +38,24 @@ def read_hosts(path: str) -> list[Host]:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
-        raise Usage(f"--hosts {path}: {reason}", "a line per host: NAME slots=4") from error
+        raise Usage(f"--hosts {path}: {reason}", "write a line per host: NAME slots=4") from error
     hosts: list[Host] = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].strip()
         if words:
             hosts += _of_line(f"{path}:{number}", words)
     if not hosts:
-        raise Usage(f"--hosts {path}: it names no host", "a line per host: NAME slots=4")
+        raise Usage(f"--hosts {path}: it names no host", "write a line per host: NAME slots=4")
     return hosts
 
 
 def expand(names: str) -> list[str]:
-    """`node[1-3,7]` as its hosts, each of which can be the word of a command."""
-    from ClusterShell.NodeSet import NodeSet, NodeSetException  # late: it costs 60 ms
+    """The hosts that NAMES, such as `node[1-3,7]`, stands for.  Usage: not valid names."""
+    from ClusterShell.NodeSet import NodeSet, NodeSetException  # late import: it costs 60 ms
 
     many = math.prod(sum(map(_size, one.split(","))) for one in _BRACKETS.findall(names))
     if many > _MOST:
-        raise Usage(f"{names!r} stands for {many} hosts; at most {_MOST} can be named")
+        raise Usage(f"{names!r} stands for {many} hosts; at most {_MOST} are allowed")
     try:
         found = [str(name) for name in NodeSet(names)]
     except NodeSetException as error:
@@ -67,14 +67,16 @@ def expand(names: str) -> list[str]:
 
 
 def folded(names: Sequence[str]) -> str:
-    """`node[1-3]`, for people."""
+    """A short form for people: `node[1-3]`."""
     from ClusterShell.NodeSet import NodeSet
 
     return str(NodeSet.fromlist(list(names)))
 
 
 def place(hosts: Sequence[Host], ranks: int, what: str) -> list[Placed]:
-    """Ranks in order, each host filled before the next; those without a count share the rest."""
+    """Places ranks in order: each host is filled before the next; hosts without a count share the
+    rest.
+    """
     room = sum(one.slots or 0 for one in hosts)
     open_ended = sum(one.slots is None for one in hosts)
     if room < ranks and not open_ended:
@@ -97,7 +99,7 @@ def place(hosts: Sequence[Host], ranks: int, what: str) -> list[Placed]:
 
 
 def _size(part: str) -> int:
-    """Of `7` or `1-3`, before anything is made of it."""
+    """The number of hosts in `7` or `1-3`, found before the list is made."""
     ends = part.partition("/")[0].split("-")
     if len(ends) == 2 and all(end.strip().isdecimal() for end in ends):
         return max(int(ends[1]) - int(ends[0]) + 1, 0)
@@ -107,13 +109,15 @@ def _size(part: str) -> int:
 def _of_line(where: str, words: str) -> list[Host]:
     match = _LINE.match(re.sub(r"\s*=\s*", "=", words))
     if match is None:
-        raise Usage(f"{where}: {words!r} names no host", "write NAME, NAME slots=4 or NAME:4")
+        raise Usage(
+            f"{where}: {words!r} is not a host's name", "write NAME, NAME slots=4 or NAME:4"
+        )
     said = dict(word.split("=", 1) for word in match["more"].split())
     count = match["count"] or said.get("slots")
     if count is not None and not (count.isascii() and count.isdecimal()):
-        raise Usage(f"{where}: slots={count}: no number of ranks", "write slots=4")
+        raise Usage(f"{where}: slots={count}: not a number of ranks", "write slots=4")
     if count is not None and int(count) == 0:
-        raise Usage(f"{where}: a host with 0 slots", "leave it out")
+        raise Usage(f"{where}: a host with 0 slots", "remove the line")
     return [Host(name, int(count) if count else None) for name in expand(match["names"])]
 
 

@@ -1,7 +1,7 @@
-"""Signals that whoever started rdb had blocked or ignored: that is the program's, not rdb's.
+"""Signals that were blocked or ignored when rdb was started: for the program, not for rdb.
 
-With SIGCHLD ignored nobody can wait for a child, and a replica or a GDB that begins with blocked
-signals does not hear its own.
+With SIGCHLD ignored rdb could not wait for a child, and a replica or a GDB that starts with blocked
+signals does not receive its own.
 """
 
 from __future__ import annotations
@@ -12,11 +12,19 @@ from collections.abc import Mapping
 
 _blocked: set[int] = set()
 _children_ignored = False
+# Python ignores these two, and execve keeps that. The program `rdb` (interposer/main/rdb.c) stores
+# how they were before in RDB_STARTED_IGNORING.
+_PYTHONS = (signal.SIGPIPE, signal.SIGXFSZ)
+_defaults: tuple[signal.Signals, ...] = _PYTHONS
+_LIBCS = {32, 33}  # libc's own signals, which its functions never block (nptl(7))
+_RT_SIGPROCMASK = 14
 
 
 def put_aside() -> None:
-    """Before anything else: rdb itself begins as if it were started by a shell."""
-    global _blocked, _children_ignored
+    """Called first: resets the signals to a shell's defaults and remembers their state."""
+    global _blocked, _children_ignored, _defaults
+    ignored = os.environ.pop("RDB_STARTED_IGNORING", "").split(",")
+    _defaults = tuple(one for one in _PYTHONS if one.name.removeprefix("SIG") not in ignored)
     _blocked = set(signal.pthread_sigmask(signal.SIG_SETMASK, ()))
     _children_ignored = signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
     if _children_ignored:
@@ -24,28 +32,24 @@ def put_aside() -> None:
 
 
 def hand_on() -> None:
-    """Just before the program is executed."""
-    # Python ignores these two, and what is ignored stays so over exec.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    """Called just before the program is executed: restores the remembered state."""
+    for number in _defaults:
+        signal.signal(number, signal.SIG_DFL)
     if _children_ignored:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_SETMASK, _blocked)
+    signal.pthread_sigmask(signal.SIG_SETMASK, _blocked - _LIBCS)
+    if _blocked & _LIBCS:
+        import ctypes
 
-
-def for_rdb_exec(env: Mapping[str, str]) -> dict[str, str]:
-    """Variables of ld.so(8) are for the program (interposer/answer/linker_variables.h)."""
-    kept = ("LD_LIBRARY_PATH", "LD_BIND_NOW")
-    hidden = {name for name in env if name.startswith("LD_") and name not in kept}
-    return {f"rdb:{name}" if name in hidden else name: value for name, value in env.items()}
+        mask = ctypes.c_uint64(sum(1 << number - 1 for number in _blocked))
+        ctypes.CDLL(None).syscall(_RT_SIGPROCMASK, signal.SIG_SETMASK, ctypes.byref(mask), None, 8)
 
 
 def spawn(line: list[str], env: Mapping[str, str]) -> int:
-    """Starts it; OSError if it cannot be executed."""
-    defaults = [signal.SIGPIPE, signal.SIGXFSZ]
-    if not _children_ignored:
-        return os.posix_spawn(line[0], line, env, setsigdef=defaults, setsigmask=_blocked)
-    child = os.fork()  # posix_spawn can ignore nothing
+    """Starts LINE and returns its process id.  OSError: it cannot be executed."""
+    if not _children_ignored and not _blocked & _LIBCS:
+        return os.posix_spawn(line[0], line, env, setsigdef=_defaults, setsigmask=_blocked)
+    child = os.fork()  # posix_spawn can neither ignore signals nor block libc's own
     if child == 0:
         try:
             hand_on()

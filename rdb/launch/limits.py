@@ -1,6 +1,7 @@
-"""`--checkpoint-every`, `--keep` and `--log-budget`: as interposer/base/limit.h reads them;
-`--kept-budget`, which all processes of a job find in its directory
-(interposer/space/kept_budget.h)."""
+"""Parses `--checkpoint-every`, `--keep` and `--log-budget` (as interposer/base/limit.h does) and
+`--kept-budget`, which is a file in the job's directory for all its processes
+(interposer/space/kept_budget.h).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ import os
 from rdb.errors import Usage
 from rdb.private import opener
 
-# a whole-job replay begins where the job began
-ORDER_NEEDS_ALL = "--keep drops the beginning, and --record=order needs it"
-ORDER_HINT = "use one of them, or --log-budget"
+# A replay of the whole job starts at the job's beginning.
+ORDER_NEEDS_ALL = "--keep and --record=order: --keep drops the beginning, which rdb expand needs"
+ORDER_HINT = "use only one of them, or --log-budget"
 
 _UNITS = {
     "--checkpoint-every": ("", "events", "KB", "MB", "GB", "s"),
@@ -22,7 +23,7 @@ _UNITS = {
 
 
 def check_limit(option: str, text: str) -> str:
-    """The text itself, or a Usage error that says what is possible."""
+    """TEXT itself.  Usage: TEXT is no valid value; the error says what is."""
     number = text.rstrip("abcdefghijklmnopqrstuvwxyzKMGB")
     unit = text[len(number) :]
     fits = number.isascii() and number.isdigit() and len(number) < 10
@@ -41,7 +42,7 @@ _BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
 def write_kept_budget(job: str, text: str) -> None:
-    """For all processes of the job; another rank may have been faster."""
+    """Writes the job's kept-budget file, in bytes, unless another rank has done so."""
     check_limit("--kept-budget", text)
     count = int(text[:-2]) * _BYTES[text[-2:]]
     try:

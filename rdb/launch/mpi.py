@@ -1,7 +1,7 @@
-"""Which MPI is below the program: the launcher's, unless one is asked for.
+"""Which MPI is below the program: the one that the user names, else the launcher's.
 
-The program may be built for another one; the stubs of all ABIs are offered to it.  Imported at
-every rank's start: nothing but `os`.
+The program may be built for another MPI: rdb-exec gets the stubs of all ABIs. Imported at every
+rank's start: nothing but `os`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from rdb.errors import MissingTool, Usage
 from rdb.home import home
 
-# Each ABI's stub is known by the name of the library that it stands for.
+# The name of each ABI's stub is that of the library it stands for.
 _STUBS = (
     os.path.join("openmpi", "libmpi.so.40"),
     os.path.join("mpich", "libmpich.so.12"),
     os.path.join("mpi-abi", "libmpi_abi.so.1"),
 )
 _BUILT = ("openmpi", "mpich")
-_SET_UP = ".mpi"  # in the store, which is its owner's alone
+_SET_UP = ".mpi"  # in the store, which only its owner can write to
 ABOUT = "about"
 
 
@@ -33,12 +33,12 @@ def launcher_mpi(env: Mapping[str, str]) -> str | None:
 
 
 def set_up_dir(env: Mapping[str, str]) -> str:
-    """Where `rdb setup-mpi` builds."""
+    """The directory in which `rdb setup-mpi` builds."""
     return os.path.join(home(env), _SET_UP)
 
 
 def set_up(env: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Name -> what `rdb setup-mpi` wrote of it: family, version, mpicc, bin, launcher."""
+    """Name -> the `about` file of each MPI set up: family, version, mpicc, bin, launcher."""
     folder = set_up_dir(env)
     found = {}
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
@@ -46,20 +46,20 @@ def set_up(env: Mapping[str, str]) -> dict[str, dict[str, str]]:
             with open(os.path.join(folder, name, ABOUT), encoding="utf-8") as file:
                 lines = file.read().splitlines()
         except (FileNotFoundError, NotADirectoryError):
-            continue  # one that is being built
+            continue  # it is being built
         found[name] = dict(line.split("=", 1) for line in lines if "=" in line)
     return found
 
 
 def flavours(lib: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Name -> real side, of those that are there: built with rdb, and set up later."""
+    """Name -> lower library of each MPI that exists: built with rdb, or set up later."""
     found = {name: os.path.join(lib, "mpi", name, "lower.so") for name in _BUILT}
     found.update({n: os.path.join(set_up_dir(env), n, "lower.so") for n in set_up(env)})
     return {name: path for name, path in found.items() if os.path.exists(path)}
 
 
 def launcher_set_up(env: Mapping[str, str]) -> str | None:
-    """The MPI that was set up and whose launcher is our parent."""
+    """The name of the MPI that was set up and whose launcher is our parent process; else None."""
     family = launcher_mpi(env)
     if family is None:
         return None
@@ -74,23 +74,23 @@ def launcher_set_up(env: Mapping[str, str]) -> str | None:
 
 
 def check_mpi(asked: str, lib: str, env: Mapping[str, str]) -> str:
-    """The name itself, or a Usage error that lists what there is."""
+    """ASKED itself.  Usage: there is no such MPI; the error lists all."""
     there = flavours(lib, env)
     if asked not in there:
         known = ", ".join(there) or "none"
-        hint = f"there are: {known}; `rdb setup-mpi` adds one"
-        raise Usage(f"--mpi {asked}: no such MPI here", hint)
+        hint = f"rdb has: {known}; `rdb setup-mpi` adds one"
+        raise Usage(f"--mpi {asked}: rdb has no library for this MPI", hint)
     return asked
 
 
 def mpi_options(asked: str | None, lib: str, env: Mapping[str, str]) -> list[str]:
-    """Options of rdb-exec: the real side and the stubs."""
+    """Options of rdb-exec: the lower library and the stubs."""
     there = flavours(lib, env)
     wanted = asked or env.get("RDB_MPI")
     if wanted:
         name: str | None = check_mpi(wanted, lib, env)
     else:
-        # without a launcher each is as good as the other
+        # without a launcher any MPI will do
         name = launcher_set_up(env) or launcher_mpi(env) or next(iter(there), None)
     options = ["--mpi-lower", there[name]] if name in there else []
     for stub in _STUBS:
@@ -101,7 +101,7 @@ def mpi_options(asked: str | None, lib: str, env: Mapping[str, str]) -> list[str
 
 
 def find_mpirun(asked: str | None) -> tuple[str, bool]:
-    """The launcher of that MPI, or the one in PATH; and whether it is Open MPI's."""
+    """The launcher of the MPI ASKED (None: the one in PATH), and whether it is Open MPI's."""
     import shutil
 
     known = set_up(os.environ).get(asked or "")
@@ -112,5 +112,5 @@ def find_mpirun(asked: str | None) -> tuple[str, bool]:
     if path is None:
         package = "mpich" if asked == "mpich" else "openmpi-bin"
         raise MissingTool(f"{names[0]} is not in PATH", f"install {package}, or drop -n")
-    # Open MPI's is orterun or prterun, MPICH's mpiexec.hydra
+    # Open MPI's mpirun is a link to orterun or prterun, MPICH's to mpiexec.hydra.
     return path, "hydra" not in os.path.basename(os.path.realpath(path))

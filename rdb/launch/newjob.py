@@ -1,4 +1,4 @@
-"""Making the directory of a new job: a name nobody has, one job.json, one folder a rank."""
+"""Makes the directory of a new job: a free name, one job.json, one folder for each rank."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rdb.launch.where import Where
 from rdb.private import check_store, make_directories, make_directory, opener
 
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-")
-_CLAIMS = ".launches"  # $RDB_HOME/.launches/KEY holds the name of the job of that launch
-_FORMAT = 2  # rdb.recording.FORMAT, which is not imported here: it costs every rank's start
+_CLAIMS = ".launches"  # $RDB_HOME/.launches/KEY holds the name of the job of launch KEY
+_FORMAT = 2  # rdb.recording.FORMAT; importing that would slow every rank's start
 
 
 def create_job(
@@ -27,16 +27,20 @@ def create_job(
     hosts: Sequence[str] = (),
     record: bool = True,
 ) -> str:
-    """Makes a job's directory and returns its path.  PARENT: what it is a branch of."""
+    """Makes a job's directory and returns its path.
+
+    PARENT: the `parent` entry of job.json, if the job is a branch. Usage: the name is taken or
+    invalid. Unsupported: the store cannot be written.
+    """
     root = home()
     check_store(root)
-    with _said(root):
+    with writing(root):
         make_directories(root)
         path = _reserve(root, os.path.basename(program), name)
         try:
             make_directory(os.path.join(path, "files"))
             _write_meta(path, argv, place, parent, hosts, record)
-        except OSError:
+        except BaseException:
             import shutil
 
             shutil.rmtree(path, ignore_errors=True)
@@ -47,13 +51,13 @@ def create_job(
 def join_job(
     program: str, argv: Sequence[str], place: Where, name: str | None = None, record: bool = True
 ) -> str:
-    """The directory of the job of this launch; the first rank that comes makes it."""
+    """The directory of this launch's job; the launch's first rank makes it."""
     if place.key is None:
         return create_job(program, argv, place, name, record=record)
     root = home()
     claims = os.path.join(root, _CLAIMS)
     check_store(root)
-    with _said(root):
+    with writing(root):
         make_directories(claims)
         with open(os.path.join(claims, "lock"), "w", opener=opener) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -70,9 +74,9 @@ def join_job(
 
 
 def rank_directory(job: str, rank: int) -> str:
-    """Makes the folder of a rank; refuses one that already has a recording."""
+    """Makes the folder of a rank and returns its path.  RdbError: it holds a recording."""
     path = os.path.join(job, f"rank-{rank}")
-    with _said(job):
+    with writing(job):
         try:
             make_directory(path)
         except FileExistsError:
@@ -132,7 +136,7 @@ def _directory() -> str:
         return os.getcwd()
     except FileNotFoundError:
         raise Unsupported(
-            "the current directory was removed", "go to another one and run again"
+            "the current directory was removed", "change to another directory and run again"
         ) from None
 
 
@@ -160,7 +164,8 @@ def _write_meta(
     if not record:
         meta["record"] = "off"
     if place.launcher == "srun" and "SLURM_JOB_ID" in os.environ:
-        meta["slurm_job"] = os.environ["SLURM_JOB_ID"]  # its srun starts agents
+        # agents are started by srun in this allocation
+        meta["slurm_job"] = os.environ["SLURM_JOB_ID"]
     _put_meta(path, meta)
 
 
@@ -171,12 +176,12 @@ def _put_meta(path: str, meta: Mapping[str, object]) -> None:
     with open(temporary, "x", encoding="utf-8", opener=opener) as file:
         file.write(to_json(meta))
         file.flush()
-        os.fsync(file.fileno())  # a machine that goes down leaves the whole of it, or none
+        os.fsync(file.fileno())  # after a power failure job.json is complete or absent
     os.rename(temporary, os.path.join(path, "job.json"))
 
 
 def note_allocation(path: str, place: Where) -> None:
-    """Of a job whose srun made the allocation: only its ranks know which."""
+    """Stores the allocation's id in job.json, if srun made the allocation: only ranks know it."""
     from rdb.checked import from_json
 
     with open(os.path.join(path, "job.json"), encoding="utf-8") as file:
@@ -186,8 +191,8 @@ def note_allocation(path: str, place: Where) -> None:
         _put_meta(path, {**meta, "slurm_job": job})
 
 
-class _said:
-    """Turns what the file system refuses into one line; 125: rdb itself could not."""
+class writing:
+    """Turns an OSError into Unsupported (exit code 125), with the path and the reason."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -201,5 +206,5 @@ class _said:
             hint = "set RDB_HOME to a directory you may write to"
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 hint = "make room, or set RDB_HOME to another disk"
-            where = error.filename or self._where
+            where = error.filename2 or error.filename or self._where
             raise Unsupported(f"cannot write {where}: {text}", hint) from error

@@ -1,7 +1,7 @@
-"""Which launcher starts a job's ranks, and on which hosts: the command line for each of them.
+"""Chooses the launcher and the hosts of a job's ranks, and makes the command line.
 
-Launchers are the machine's own: mpirun of Open MPI or MPICH (which reach hosts by ssh, or through
-the batch system), srun.
+The launchers are the machine's own: srun, or mpirun of Open MPI or MPICH, which reach hosts by ssh
+or through the batch system.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rdb.private import opener
 
 LAUNCHERS = ("mpirun", "srun", "ssh")
 
-_KEPT = "hosts"  # in the job's directory: the host file that mpirun reads
+_KEPT = "hosts"  # name of mpirun's host file in the job's directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class Placement:
     ranks: int
     launcher: str = "mpirun"
     hosts: list[Placed] = field(default_factory=list)
-    """None named: the launcher decides."""
+    """Empty: the launcher decides."""
     mpi: str | None = None
     extra: Sequence[str] = ()
 
     @property
     def by_ssh(self) -> bool:
-        """On hosts that were named: unlike those of a batch system, they need not share a disk."""
+        """Whether hosts are named: these, unlike a batch system's, may share no disk."""
         return bool(self.hosts) and self.launcher != "srun"
 
     @property
@@ -48,7 +48,7 @@ def placement(
     mpi: str | None = None,
     extra: Sequence[str] = (),
 ) -> Placement:
-    """What the command line asks for, or a Usage error."""
+    """The placement that the options ask for.  Usage: the options make no sense."""
     launcher = launcher or "mpirun"
     hosts = place(read_hosts(hosts_file), ranks, f"--hosts {hosts_file}") if hosts_file else []
     if launcher == "ssh" and not hosts:
@@ -57,7 +57,7 @@ def placement(
 
 
 def placed_lines(asked: Placement) -> list[str]:
-    """Which ranks run where, as a user reads it."""
+    """One line for each host: its name and its ranks."""
     lines, first = [], 0
     for one in asked.hosts:
         last = first + one.ranks - 1
@@ -72,7 +72,7 @@ def launch(
 ) -> tuple[list[str], dict[str, str]]:
     """Command line and environment that start `rdb COMMAND` in every rank.
 
-    FOLDER is the job's directory; ENV_NAMES are to be in every rank's environment.
+    FOLDER: the job's directory. ENV_NAMES: variables that every rank must have.
     """
     env = mpirun_environment()
     words = [*own_command(), *command]
@@ -89,9 +89,9 @@ def launch(
     if openmpi and crowded and "--oversubscribe" not in asked.extra:
         line.append("--oversubscribe")
     if openmpi and asked.hosts:
-        # ranks are bound to cores by default, and refused where a host has fewer cores than slots
+        # Open MPI binds ranks to cores, and refuses more slots than cores.
         line += ["--bind-to", "none"]
-        for name in env_names:  # MPICH's passes everything
+        for name in env_names:  # MPICH's launcher passes all variables
             line += ["-x", name] if name in env else []
     return [*line, *asked.extra, *words], env
 
@@ -103,10 +103,10 @@ def _srun(asked: Placement, folder: str, env: dict[str, str]) -> list[str]:
     line = [srun, "-n", str(asked.ranks)]
     line.append("--mpi=pmi2" if asked.mpi == "mpich" else "--mpi=pmix")
     if asked.hosts:
-        # task by task, which is the only way to say that hosts have different numbers of them
+        # a host for each task: the only way to give hosts different numbers of tasks
         env["SLURM_HOSTFILE"] = _host_file(asked, folder, None)
         line += ["-N", str(len(asked.hosts)), "-m", "arbitrary"]
-    # Open MPI 4.1 crashes in some of its starts with them
+    # With direct connections some starts of Open MPI 4.1 crash.
     env.setdefault("SLURM_PMIX_DIRECT_CONN", "false")
     return [*line, *asked.extra]
 

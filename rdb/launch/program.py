@@ -1,4 +1,4 @@
-"""Finding the program and telling early, in words, why it cannot be recorded."""
+"""Finds the program, and says early why it cannot be recorded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from rdb.errors import CannotExecute, ProgramNotFound
 
 _EM_X86_64 = 62
-# e_machine of the ELF header (elf.h), those that people meet.
+# e_machine of the ELF header (elf.h), for common machines.
 _MACHINES = {
     3: "32-bit x86",
     8: "MIPS",
@@ -23,7 +23,10 @@ _MACHINES = {
 
 
 def find_program(name: str) -> str:
-    """The absolute path of a program, looked up as a shell would; raises with exit code 126/127."""
+    """The absolute path of a program, found as a shell does.
+
+    ProgramNotFound (exit code 127), CannotExecute (126): it cannot be recorded.
+    """
     path = look_up(name)
     if os.path.isdir(path):
         raise CannotExecute(f"{name} is a directory", "name a program in it")
@@ -34,7 +37,7 @@ def find_program(name: str) -> str:
 
 
 def look_up(name: str) -> str:
-    """The path that a shell would execute."""
+    """The path that a shell would execute.  ProgramNotFound, CannotExecute: there is none."""
     if not name:
         raise ProgramNotFound("no program: its name is empty")
     if "/" in name:
@@ -49,7 +52,11 @@ def look_up(name: str) -> str:
         path = os.path.join(folder or ".", name)
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
-    hint = f"for the one here write ./{name}" if os.path.exists(name) else "check the name and PATH"
+    hint = (
+        f"for the file in this directory write ./{name}"
+        if os.path.exists(name)
+        else "check the name and PATH"
+    )
     raise ProgramNotFound(f"{name} is not in PATH", hint)
 
 
@@ -82,4 +89,4 @@ def _check_format(name: str, path: str) -> None:
         raise CannotExecute(f"{name} is built for {what}; rdb records 64-bit x86 programs")
     kind = int.from_bytes(head[16:18], "little")
     if kind not in (2, 3):
-        raise CannotExecute(f"{name} is an ELF file but not a program")
+        raise CannotExecute(f"{name} is an ELF file, but not an executable")

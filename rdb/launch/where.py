@@ -1,19 +1,19 @@
-"""Which rank this process is, and of which job: told by the environment that launchers set."""
+"""Which rank of which job this process is, from the environment that the launcher sets."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 
-# In this order: under salloc + mpirun SLURM_PROCID is the daemon's, not the rank's.
+# The order matters: under salloc + mpirun, SLURM_PROCID is the daemon's, not the rank's.
 _RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _SIZE = ("OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 
 
 class Where:
-    """A rank's place; `key` is the same for all ranks of one launch and for no other launch.
+    """A rank's place; `key` is the same for all ranks of a launch, and differs between launches.
 
-    No dataclass: dataclasses and what they import would cost every rank 5 ms.
+    No dataclass: the import of dataclasses costs every rank 5 ms.
     """
 
     __slots__ = ("key", "launcher", "nranks", "rank")
@@ -26,18 +26,26 @@ class Where:
 
 
 def where(env: Mapping[str, str]) -> Where:
-    """The place of this process; rank 0 of a job of its own where no launcher is."""
+    """The place of this process; without a launcher it is rank 0 of its own job."""
     name = next((n for n in _RANK if env.get(n, "").isdigit()), None)
     if name is None:
         return Where(0, None, "none", None)
     size = next((env[n] for n in _SIZE if env.get(n, "").isdigit()), None)
-    launcher = "srun" if "SLURM_STEP_ID" in env and "OMPI_MCA_orte_hnp_uri" not in env else "mpirun"
+    launcher = "srun" if _by_srun(env) else "mpirun"
     return Where(int(env[name]), int(size) if size else None, launcher, _key(env, launcher))
+
+
+def _by_srun(env: Mapping[str, str]) -> bool:
+    """Not by an mpirun whose daemons on other nodes srun has started."""
+    space = env.get("PMIX_NAMESPACE", "slurm.")  # slurm.pmix.JOB.STEP, or mpirun's own
+    return (
+        "SLURM_STEP_ID" in env and "OMPI_MCA_orte_hnp_uri" not in env and space.startswith("slurm.")
+    )
 
 
 def _key(env: Mapping[str, str], launcher: str) -> str:
     if launcher == "srun":
-        # Ids start again with a new controller; srun's ports tell such launches apart.
+        # Ids repeat with a new controller; srun's ports differ.
         parts = [
             env.get(name, "")
             for name in (
@@ -50,7 +58,7 @@ def _key(env: Mapping[str, str], launcher: str) -> str:
         ]
     else:
         space = env.get("PMIX_NAMESPACE") or env.get("OMPI_MCA_ess_base_jobid") or ""
-        # The head process' address: namespaces come back when process ids do.
+        # Namespaces repeat when process ids do; the head process's address differs.
         parts = [space, env.get("OMPI_MCA_orte_hnp_uri", "")]
         if not any(parts):
             parts = ["parent", _hydra_port(env) or _parent_identity()]
@@ -61,9 +69,10 @@ def _key(env: Mapping[str, str], launcher: str) -> str:
 
 
 def _hydra_port(env: Mapping[str, str]) -> str | None:
-    """Of a launch on several nodes by MPICH's launcher: the address that it gives to its proxies.
+    """For MPICH on several nodes: the address that its launcher gives to its proxies; else None.
 
-    Those are the ranks' parents, one a node, so on one node the parent says it better.
+    The ranks' parents are the proxies, one on each node. On one node the parent identifies the
+    launch better.
     """
     if env.get("MPI_LOCALNRANKS") == env.get("PMI_SIZE"):
         return None
@@ -75,7 +84,7 @@ def _hydra_port(env: Mapping[str, str]) -> str | None:
 
 
 def _parent_identity() -> str:
-    """Parent process, told apart from a later one of the same number by its start time."""
+    """The parent process, told apart from later ones with its id by its start time."""
     parent = os.getppid()
     with open(f"/proc/{parent}/stat", encoding="utf-8", errors="replace") as file:
         start = file.read().rsplit(")", 1)[1].split()[19]  # proc(5): field 22, starttime

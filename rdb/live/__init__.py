@@ -1,1 +1,1 @@
-"""Going live again: from which image, up to which event, and the job that becomes of it."""
+"""Restarts: from which image, up to which event, and the branch that follows."""

@@ -1,4 +1,4 @@
-"""A branch: the job that a restart makes, with its parent's stored files."""
+"""Makes a branch: the job of a restart, with links to its parent's stored files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def make_branch(
     hosts: Sequence[str] = (),
     record: bool = True,
 ) -> str:
-    """The new job's directory; the recorded history of the parent is not touched."""
+    """Makes the job of the branch and returns its directory; the parent stays as it is.
+
+    DamagedRecording: the parent's stored files cannot be read. Unsupported: no copy can be made.
+    """
     meta = parent.meta
     path = create_job(
         _BRANCH.sub("", parent.name) + "-branch",
@@ -51,7 +54,7 @@ def make_branch(
 
 @contextmanager
 def removed_if_refused(branch: str) -> Iterator[None]:
-    """Of what is written before anything runs."""
+    """Removes the branch if its preparation fails."""
     try:
         yield
     except BaseException:
@@ -67,7 +70,7 @@ def _stored(files: Path) -> list[Path]:
 
 
 def _link(source: Path, target: Path) -> None:
-    """The same file where that can be: stored files never change."""
+    """Links, or else copies, SOURCE: stored files never change."""
     try:
         os.link(source, target)
     except OSError:

@@ -1,4 +1,4 @@
-"""Restarting a job that ran without a log, from a checkpoint that all its ranks have whole."""
+"""Restarts a job without a log, from a checkpoint that all its ranks have finished."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rdb.coordinate.coordinated import Together
 from rdb.errors import DamagedRecording, RdbError
+from rdb.launch.newjob import writing
 from rdb.launch.where import Where
 from rdb.live.branch import make_branch, removed_if_refused
 from rdb.live.rank import write_plan
@@ -40,16 +41,22 @@ def prepare(
     record: bool,
     common: list[str],
     mpi: str | None,
+    launcher: str,
     hosts: Sequence[str] = (),
 ) -> str:
-    """Makes the branch: its directory."""
+    """Makes the branch and writes its plan; returns the branch's directory.
+
+    DamagedRecording: a log lacks the program.
+    """
     launched = needs_launcher(job, one)
     recordings = {rank: job.rank(rank) for rank in range(one.nranks)}
     for recording in recordings.values():
         if "argv" not in recording.meta:
             segment = recording.path / "log-000000.seg"
-            raise DamagedRecording(f"{segment}: expected what was run in its first record")
-    place = Where(0, one.nranks if launched else None, "mpirun" if launched else "none", None)
+            raise DamagedRecording(
+                f"{segment}: expected the program's arguments in its first record"
+            )
+    place = Where(0, one.nranks if launched else None, launcher if launched else "none", None)
     cut = dict.fromkeys(range(one.nranks), one.number)
     branch = make_branch(job, cut, place, name, in_place, hosts, record)
     ranks: dict[int, dict[str, object]] = {}
@@ -66,14 +73,14 @@ def prepare(
             "options": options,
             "board": 0 if record else one.nranks,
         }
-    with removed_if_refused(branch):
+    with removed_if_refused(branch), writing(branch):
         _socket_ranks(recordings, one.number, branch)
-    write_plan(branch, ranks)
+        write_plan(branch, ranks)
     return branch
 
 
 def _socket_ranks(recordings: dict[int, RankRecording], number: int, branch: str) -> None:
-    """Those that have to find each other (interposer/restart/rendezvous.c)."""
+    """Writes the ranks that have to find each other (interposer/restart/sockets/rendezvous.c)."""
     ranks = [rank for rank, one in recordings.items() if _sockets(one.path / f"state-{number}")]
     if ranks:
         with open(os.path.join(branch, "sockets-ranks"), "x", opener=opener) as file:
@@ -81,7 +88,7 @@ def _socket_ranks(recordings: dict[int, RankRecording], number: int, branch: str
 
 
 def _sockets(state: Path) -> int:
-    """How many it had; a damaged file is the rank's to refuse."""
+    """Number of the rank's sockets; 0 for a damaged file, which the rank itself refuses."""
     with state.open("rb") as file:
         head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
@@ -92,7 +99,10 @@ def _sockets(state: Path) -> int:
 
 @contextmanager
 def alone_in_place(job: Path, in_place: bool) -> Iterator[None]:
-    """Two that write to the same files would spoil both."""
+    """Holds a lock on JOB while it is restarted in place: two restarts would write the same files.
+
+    RdbError: another restart holds it.
+    """
     if not in_place:
         yield
         return
@@ -101,6 +111,6 @@ def alone_in_place(job: Path, in_place: bool) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RdbError(
-                f"{job.name} is being restarted in place already", "without --in-place it can be"
+                f"{job.name} is being restarted in place already", "restart it without --in-place"
             ) from None
         yield

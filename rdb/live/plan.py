@@ -1,4 +1,4 @@
-"""What a restart is to do: of each rank from which image to which event, and what is sent again."""
+"""The plan of a restart: for each rank the image and the event, and the messages to send again."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class RankPlan:
     event: int
     image: int
     sends: list[tuple[int, int]]
-    """Events whose messages were under way, and which of theirs."""
+    """Sends that are under way: event, and number among the messages of that event."""
     options: list[str]
-    """For rdb-exec: of which MPI_COMM_WORLD it is."""
+    """Options of rdb-exec that name the rank's MPI_COMM_WORLD."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +39,22 @@ class Plan:
     ranks: dict[int, RankPlan]
     cut: Cut
     launched: bool
-    """By mpirun."""
+    """Whether a launcher starts the ranks."""
     verbs: dict[int, list[str]]
-    """Of each rank that uses verbs at the cut its part of the plan (rdb/live/verbs/cut.py)."""
+    """The part of the plan for each rank that uses verbs at the cut (rdb/live/verbs/cut.py)."""
     verbs_begun: dict[int, str]
-    """And what it begins with, for restarts of the branch."""
+    """Rank -> the verbs objects that it begins with, for later restarts of the branch."""
     verbs_under_way: list[str]
     files: FilePlan
-    """Of MPI."""
+    """MPI files."""
     trees: dict[int, TreePlan]
-    """Of each rank that has child processes at the cut."""
+    """Rank -> the plan of its processes, if it has child processes at the cut."""
     later: LaterFiles
-    """Ordinary ones."""
+    """Ordinary files."""
     device: str | None
-    """That the first rank with verbs had, if any used them."""
+    """Name of the device of the first rank with verbs; None: no rank used verbs."""
     lost: list[str]
-    """What of the recording cannot be used, and what is used instead."""
+    """A line for each part of the recording that cannot be used."""
 
     def users_of(self, path: str) -> set[int]:
         """Ranks that open that file."""
@@ -62,7 +62,10 @@ class Plan:
 
 
 def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
-    """Refuses what cannot be brought back, as far as the recording says."""
+    """The plan of a restart from AT, a place in RANK (None: the first rank).
+
+    RdbError: the recording shows that something cannot be brought back.
+    """
     if job.missing:
         raise DamagedRecording(
             f"{job.name}: no recording of rank {format_ranks(job.missing)} is here",
@@ -76,8 +79,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
     launched = len(job.ranks) > 1 or uses_mpi(job)
     if copies(job.path) and not has_words(job):
         raise RdbError(
-            f"{job.name} is a branch with files of MPI that an older rdb has made: what was in "
-            "them is not kept",
+            f"{job.name} is a branch that an older rdb made, without the contents of its MPI files",
             "restart the job that it is a branch of",
         )
     refusals: list[str] = []
@@ -91,8 +93,9 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         job = there(job, traffic.started(), cut.events)
         if first not in job.ranks:
             raise RdbError(
-                f"rank {first} is not in MPI yet at event {event}: it is started anew",
-                "choose a later event, or one of who has started it",
+                f"rank {first} has not called MPI_Init yet at event {event}: the ranks that spawn "
+                "it start it again",
+                "choose a later event, or an event of a rank that spawned it",
             )
         refusals += [line for one in job.ranks for line in unknown(job, one, cut.events[one])]
         cut = cut.among(job.ranks)
@@ -137,7 +140,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
 
 
 def _image(recording: RankRecording, until: int, lost: list[str]) -> int:
-    """The newest one that is whole and lacks nothing; of those that are not whole, why."""
+    """The newest image that is undamaged and has all files; damaged ones get a line in LOST."""
     damaged = recording.no_beginning
     for image in start_images(recording, until):
         if image.event and lacks_files(recording, image.event, until):
@@ -154,7 +157,7 @@ def _image(recording: RankRecording, until: int, lost: list[str]) -> int:
 
 
 def plan_lines(plan: Plan) -> list[str]:
-    """The plan as a user reads it."""
+    """The plan's lines for the user."""
     lines = []
     for rank, one in plan.ranks.items():
         what = one.recording.describe(one.event) if one.event else "its beginning"
@@ -172,5 +175,5 @@ def plan_lines(plan: Plan) -> list[str]:
     lines += [f"under way: {text}: posted again" for text in plan.verbs_under_way]
     lines += plan.files.lines() + plan.later.lines()
     if plan.launched:
-        lines.append("checked: nothing was received before it was sent, no collective is cut")
+        lines.append("checked: no message is received before it is sent, no collective is cut")
     return lines

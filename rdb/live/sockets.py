@@ -1,8 +1,8 @@
-"""Sockets between the ranks of a job: what was read had been written.
+"""Sockets between the ranks of a job: bytes are read only after they were written.
 
-Both ends of a connection have the same key (interposer/restart/sockets.c), made of what the
-recording noted at connect(2) and accept(2).  Which bytes are under way at a cut the ranks find out
-when they go on; here is only what orders their events.
+Both ends of a connection have the same key (interposer/restart/sockets/sockets.c), made of what the
+recording noted at connect(2) and accept(2). The ranks find out which bytes are under way at a cut
+when they go on; this module only orders their events.
 """
 
 from __future__ import annotations
@@ -14,29 +14,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rdb.live import descriptors
 from rdb.recording import Job, RankRecording
-from rdb.recording.log.record import Kind, Note, Record
+from rdb.recording.log.record import NEVER, Kind, Note, Record
 
-NEVER = 1 << 62
 _NOTE = struct.Struct("<iHH112s112s")  # struct rdb_note_socket
 # x86-64 system calls
-_READ, _WRITE, _CLOSE, _READV, _WRITEV, _FCNTL = 0, 1, 3, 19, 20, 72
-_DUP, _DUP2, _DUP3 = 32, 33, 292
+_READ, _WRITE, _READV, _WRITEV = 0, 1, 19, 20
 _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN, _LISTEN = 42, 43, 288, 48, 50
 _SOCKET, _TYPES = 41, 15
-_SENDTO, _RECVFROM, _SENDMSG, _RECVMSG, _CLOSE_RANGE = 44, 45, 46, 47, 436
-_READS = frozenset({_READ, _READV, _RECVFROM, _RECVMSG})
-_WRITES = frozenset({_WRITE, _WRITEV, _SENDTO, _SENDMSG})
+_SENDTO, _RECVFROM, _SENDMSG, _RECVMSG, SENDMMSG, RECVMMSG = 44, 45, 46, 47, 307, 299
+_READS = frozenset({_READ, _READV, _RECVFROM, _RECVMSG, RECVMMSG})
+_WRITES = frozenset({_WRITE, _WRITEV, _SENDTO, _SENDMSG, SENDMMSG})
 _CALLS = (
-    *(_CLOSE, _FCNTL, _DUP, _DUP2, _DUP3, _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN, _CLOSE_RANGE),
-    _SOCKET,
+    *descriptors.CALLS,
+    *(_CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN, _SOCKET),
     *_READS,
     *_WRITES,
 )
 _USES = (_CONNECT, _ACCEPT, _ACCEPT4, _LISTEN)
-_FLAGS_AT = {_RECVFROM: 3, _RECVMSG: 2}
+_FLAGS_AT = {_RECVFROM: 3, _RECVMSG: 2, RECVMMSG: 3}
+_MMSGHDR = struct.Struct("<56xI4x")  # its msg_len
 _PEEK = 2  # MSG_PEEK
-_F_DUPFD = (0, 1030)
 _IN_PROGRESS = -115
 _SHUT_RD = 0
 
@@ -49,20 +48,22 @@ class End:
     connects: bool
     begun: int
     ended: int = NEVER
-    """The event after which it writes no more."""
+    """The event after which this end writes no more."""
     closed: int = NEVER
-    """The event after which nobody has it open."""
+    """The event after which no descriptor of this end is open."""
     read: int = 0
     written: int = 0
     reads: list[tuple[int, int]] = field(default_factory=list)
-    """Event, and all that had been read by then."""
+    """Event of each read, and total bytes read by then."""
     writes: list[tuple[int, int]] = field(default_factory=list)
     eof: int = NEVER
 
 
 def uses_sockets(recording: RankRecording, until: int | None = None) -> bool:
-    """Has it connected, accepted or listened by then?  Not if that failed, as of who looks for a
-    daemon that does not run."""
+    """Whether the program has connected, accepted or listened by event UNTIL.
+
+    Failed calls do not count: programs look for daemons that do not run.
+    """
     if begun_sockets(recording.path):
         return True
     index = recording.index
@@ -74,7 +75,7 @@ def uses_sockets(recording: RankRecording, until: int | None = None) -> bool:
 
 
 def listened_to(recording: RankRecording) -> Iterator[int]:
-    """Ports of listen(2), as it found them."""
+    """Ports of listen(2), as the call found them."""
     for words in begun_sockets(recording.path):
         if words[0] == "listen":
             yield int(words[1])
@@ -91,7 +92,7 @@ def ends_of(recording: RankRecording) -> list[End]:
     if not uses_sockets(recording):
         return ends
     numbers: dict[int, End] = {}
-    datagrams: set[int] = set()  # sockets without another end
+    datagrams: set[int] = set()  # sockets without a peer's end
     nth: dict[tuple[bool, str], int] = {}
     for words in begun_sockets(recording.path):
         _begin(words, ends, numbers, datagrams, nth)
@@ -111,7 +112,7 @@ def ends_of(recording: RankRecording) -> list[End]:
 
 
 def begun_sockets(recording: Path) -> list[list[str]]:
-    """Of a branch what it began with, in words: interposer/restart/sockets_begun.c."""
+    """What a branch began with, as words (interposer/restart/sockets/sockets_begun.c)."""
     try:
         text = (recording / "sockets-begun").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -132,7 +133,7 @@ def _begin(
         return
     connects, written, shut, closed = map(int, words[1:5])
     end = End(words[5], bool(connects), 0, written=written)
-    if written:  # again, what had not been read
+    if written:  # its bytes that the peer had not read
         end.writes.append((0, written))
     if shut or closed:
         end.ended = 0
@@ -154,41 +155,40 @@ def _follow(
         if made is not None:
             ends.append(made)
             numbers[record.result if number != _CONNECT else first] = made
-    elif number == _CLOSE_RANGE:
-        for one in [one for one in numbers if first <= one <= record.args[1]]:
-            _close(numbers, one, record.event)
+    elif number in descriptors.CALLS:
+        for one in descriptors.follow(numbers, record):
+            if one not in numbers.values():
+                one.ended = min(one.ended, record.event)
+                one.closed = record.event
     elif end is None:
-        if number in (_DUP2, _DUP3):
-            _close(numbers, record.args[1], record.event)
-    elif number == _CLOSE:
-        _close(numbers, first, record.event)
-    elif number in (_DUP, _DUP2, _DUP3) or (number == _FCNTL and record.args[1] in _F_DUPFD):
-        numbers[record.result] = end
+        return
     elif number == _SHUTDOWN and record.args[1] != _SHUT_RD:
         end.ended = min(end.ended, record.event)
     elif number in _READS:
         if number in _FLAGS_AT and record.args[_FLAGS_AT[number]] & _PEEK:
             return
-        if record.result == 0:
+        moved = moved_bytes(record)
+        if not moved or not moved[-1]:
             end.eof = min(end.eof, record.event)
         for event in range(record.event, record.event + record.repeat + 1):
-            end.read += record.result
+            end.read += sum(moved)
             end.reads.append((event, end.read))
     elif number in _WRITES:
         for event in range(record.event, record.event + record.repeat + 1):
-            end.written += record.result
+            end.written += sum(moved_bytes(record))
             end.writes.append((event, end.written))
 
 
-def _close(numbers: dict[int, End], number: int, event: int) -> None:
-    end = numbers.pop(number, None)
-    if end is not None and end not in numbers.values():
-        end.ended = min(end.ended, event)
-        end.closed = event
+def moved_bytes(record: Record) -> list[int]:
+    """The bytes that a call has read or written, of each message if there may be several."""
+    if record.nr not in (SENDMMSG, RECVMMSG):
+        return [record.result]
+    data = record.written(record.args[1], _MMSGHDR.size * record.result)
+    return [size for (size,) in _MMSGHDR.iter_unpack(data)]
 
 
 def _note(record: Record) -> tuple[int, int, int, bytes, bytes] | None:
-    """pid, lengths of both addresses, the local one, the peer's."""
+    """pid, lengths of both addresses, local address, peer's address; None: no note."""
     note = next((one for one in record.chunks if one.addr == 0 and one.note == Note.SOCKET), None)
     return None if note is None else _NOTE.unpack(bytes(note.data))
 
@@ -216,7 +216,7 @@ def _end(record: Record, nth: dict[tuple[bool, str], int]) -> End | None:
 
 
 def _address(data: bytes) -> str:
-    """As print_address() in interposer/restart/sockets.c."""
+    """As print_address() in interposer/restart/sockets/sockets.c."""
     family, port = struct.unpack_from("<H", data)[0], struct.unpack_from(">H", data, 2)[0]
     if family == socket.AF_INET:
         return f"{socket.inet_ntop(socket.AF_INET, data[4:8])}/{port}"
@@ -238,7 +238,7 @@ def _path(data: bytes) -> str:
 
 
 def needs(job: Job) -> Iterator[tuple[int, int, int, int]]:
-    """A rank's event needs that other rank's event."""
+    """Rank, its event, another rank, and the event of that rank which must come before."""
     ends = {rank: ends_of(job.rank(rank)) for rank in job.ranks}
     by_key = {(end.key, end.connects): (rank, end) for rank in ends for end in ends[rank]}
     for rank, own in ends.items():

@@ -1,4 +1,4 @@
-"""A job of which a log is damaged, as far as that log goes: as if its process was killed there."""
+"""A job with a damaged log, cut where the damage begins, as if its process was killed there."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 
 from rdb.home import home
 from rdb.recording import Job, RankRecording, open_job
+from rdb.temporary import temporary
 
 
 @contextmanager
 def until_damage(job: Job) -> Iterator[tuple[Job, list[str]]]:
-    """The job itself where all logs are whole; else a copy that lasts as long, and what is lost.
+    """Yields the job, or, if logs are damaged, a temporary copy and a line for each loss.
 
-    The readers of a log go by its directory, so the copy is one: links, and logs that are cut.
+    Readers find a log by its directory, so the copy is a directory: links, and logs that are cut.
     """
     damaged = [
         program
@@ -27,7 +28,8 @@ def until_damage(job: Job) -> Iterator[tuple[Job, list[str]]]:
     if not damaged:
         yield job, []
         return
-    copy = Path(home()) / f".until-damage-{os.getpid()}" / job.name
+    folder = temporary(home(), "until-damage")
+    copy = folder / job.name
     try:
         _link(job.path, copy)
         lost = []
@@ -36,12 +38,11 @@ def until_damage(job: Job) -> Iterator[tuple[Job, list[str]]]:
                 program.check()
         for program in damaged:
             last = _cut(program, copy / program.path.relative_to(job.path))
-            lost.append(
-                f"rank {program.name}: what was after event {last} is lost: {program.damage}"
-            )
+            lost.append(f"rank {program.name}: the events after {last} are lost: {program.damage}")
         yield open_job(copy), lost
     finally:
-        shutil.rmtree(copy.parent)
+        if folder.exists():
+            shutil.rmtree(folder)
 
 
 def _link(source: Path, target: Path) -> None:
@@ -58,15 +59,15 @@ def _link(source: Path, target: Path) -> None:
 
 
 def _cut(program: RankRecording, folder: Path) -> int:
-    """Leaves out what comes after the last whole record.  Returns the last event that is left."""
+    """Removes what follows the last whole record; returns the last event that remains."""
     segment, end = program.log_end
     last = folder / f"log-{segment:06}.seg"
     for path in folder.glob("log-*.seg"):
         if path.name > last.name:
             path.unlink()
-    temporary = last.with_suffix(".cut")
-    shutil.copyfile(last, temporary)
-    temporary.chmod(0o600)
-    os.truncate(temporary, end)
-    temporary.replace(last)
+    part = last.with_suffix(".cut")
+    shutil.copyfile(last, part)
+    part.chmod(0o600)
+    os.truncate(part, end)
+    part.replace(last)
     return RankRecording(folder, program.files_dir, program.name).last_event

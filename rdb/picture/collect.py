@@ -1,6 +1,6 @@
-"""What there is to draw of a job: calls as slices, messages between them, collectives, marks.
+"""The content of a picture: calls as slices, messages between them, collectives, marks.
 
-Times are the log's: when each call ended, and how long it took (`Record.took_ns`).
+Times come from the log: when each call ended, and how long it took (`Record.took_ns`).
 """
 
 from __future__ import annotations
@@ -22,22 +22,24 @@ _WAITS = ("Wait", "Test", "Probe", "Iprobe", "Mprobe", "Improbe", "Cancel", "Req
 
 @dataclass(frozen=True)
 class Slice:
-    """One call, or the same one many times in a row."""
+    """One call, or a run of equal calls."""
 
     start_ns: int
     end_ns: int
     event: int
     name: str
     kind: str
-    """`send`, `receive`, `wait`, `collective`, `verbs` or `other`: the colour."""
+    """`send`, `receive`, `wait`, `collective`, `verbs` or `other`; chooses the colour."""
     times: int
+    thread: int
+    """Slices of one thread do not overlap."""
     known: bool
-    """It is known when it began; else it is drawn as an instant."""
+    """The start time is known.  If not, the slice is drawn as an instant."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Something at one moment of a rank: `checkpoint`, `signal`, `bookmark`."""
+    """A point on a lane; `kind` is `checkpoint`, `signal` or `bookmark`."""
 
     at_ns: int
     event: int
@@ -57,12 +59,16 @@ class Lane:
     slices: list[Slice] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     by_event: dict[int, int] = field(default_factory=dict)
-    """(First) event of a slice -> its place."""
+    """First event of a slice -> index in `slices`."""
 
 
 @dataclass(frozen=True)
 class Arrow:
-    """A message: from a slice of one lane to a slice of another."""
+    """A message.
+
+    `source` and `dest` are indices of lanes; `send` and `receive` indices of slices in them;
+    `sent_at` and `received_at` are events.
+    """
 
     source: int
     send: int
@@ -77,16 +83,16 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Gathering:
-    """One collective: the slices of its ranks."""
+    """One collective call: a slice of each rank that took part."""
 
     comm: str
     calls: tuple[tuple[int, int], ...]
-    """(place of the lane, place of the slice)"""
+    """(index of the lane, index of the slice in it)"""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """All of it.  Lanes, and slices in them, are named by their places."""
+    """A whole job.  Lanes, and slices in them, are named by their indices."""
 
     name: str
     command: str
@@ -94,13 +100,16 @@ class Picture:
     arrows: Sequence[Arrow]
     gatherings: Sequence[Gathering]
     missing: Sequence[str]
-    """What is not shown, and why."""
+    """What the picture does not show, and why."""
 
 
 def collect(
     job: RanksLike, name: str, command: str, bookmarks: Mapping[str, tuple[int, int]]
 ) -> Picture:
-    """BOOKMARKS: name -> (rank, event)."""
+    """The picture of a job.  BOOKMARKS: name -> (rank, event).
+
+    If messages cannot be matched, the picture has no arrows and `missing` says why.
+    """
     lanes = [_lane(job.rank(rank), rank, bookmarks) for rank in job.ranks]
     arrows: list[Arrow] = []
     gatherings: list[Gathering] = []
@@ -117,7 +126,7 @@ def collect(
 def _lane(recording: RankRecording, rank: int, bookmarks: Mapping[str, tuple[int, int]]) -> Lane:
     index = recording.index
     lane = Lane(rank, recording.state, recording.last_event, 0, 0)
-    ends: dict[int, int] = {}  # of the newest slice of each thread
+    ends: dict[int, int] = {}  # thread -> end of its newest slice, in ns
     wanted = {event: name for name, (of, event) in bookmarks.items() if of == rank}
     for place in range(index.count):
         record = index.record(place)
@@ -145,6 +154,7 @@ def _lane(recording: RankRecording, rank: int, bookmarks: Mapping[str, tuple[int
                     called,
                     _kind(record.nr, called),
                     record.repeat + 1,
+                    record.thread,
                     took is not None,
                 )
             )
@@ -170,7 +180,10 @@ def _kind(nr: int, name: str) -> str:
 
 
 def _slice(lane: Lane, event: int) -> int | None:
-    """The slice that an event is in: mostly its own, of repeated ones that of the first."""
+    """Index of the newest slice that begins at or before an event; None before the first.
+
+    For an event in a run of equal calls this is the slice of the run.
+    """
     place = lane.by_event.get(event)
     if place is not None:
         return place

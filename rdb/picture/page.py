@@ -1,4 +1,4 @@
-"""The picture as one page for a browser: it loads nothing and needs no network."""
+"""The picture as one HTML page, which loads nothing else and needs no network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCRIPTS = ("model.js", "view.js", "draw.js", "panel.js", "input.js", "start.js"
 
 
 def page(picture: Picture) -> str:
-    """The whole document."""
+    """The whole HTML document."""
     text = (_FILES / "page.html").read_text(encoding="utf-8")
     scripts = "\n".join((_FILES / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     # `</` inside a script element would end it.
@@ -28,7 +28,7 @@ def page(picture: Picture) -> str:
 
 
 def columns(picture: Picture) -> dict[str, Any]:
-    """Arrays of numbers, times in nanoseconds from the start: what model.js reads."""
+    """The JSON object that model.js reads: arrays of numbers, times in ns from the start."""
     start_ns = min((lane.start_ns for lane in picture.lanes), default=0)
     names: dict[str, int] = {}
     kinds: dict[str, int] = {}

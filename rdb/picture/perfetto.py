@@ -1,7 +1,7 @@
 """The picture as a trace for the Perfetto UI (ui.perfetto.dev) or chrome://tracing.
 
-The format is Google's Trace Event Format: ranks are processes, calls complete events (`X`),
-messages flows (`s`, `f`), marks instants (`i`).  Times are microseconds.
+The format is Google's Trace Event Format.  Ranks are processes, calls are complete events (`X`) of
+threads, messages are flows (`s`, `f`), marks are instants (`i`).  Times are microseconds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rdb.picture.collect import Picture
 
 
 def trace(picture: Picture) -> dict[str, Any]:
-    """The JSON object of the whole trace."""
+    """The whole trace as a JSON object."""
     return {
         "traceEvents": list(_events(picture)),
         "displayTimeUnit": "ns",
@@ -32,7 +32,9 @@ def _events(picture: Picture) -> Iterator[dict[str, Any]]:
         name = {"name": f"rank {lane.rank} ({lane.state})"}
         yield {"ph": "M", "name": "process_name", **of, "args": name}
         yield {"ph": "M", "name": "process_sort_index", **of, "args": {"sort_index": lane.rank}}
-        yield {"ph": "M", "name": "thread_name", **of, "args": {"name": "calls"}}
+        for thread in sorted({one.thread for one in lane.slices}):
+            title = {"name": "calls" if thread == 1 else f"calls of thread {thread}"}
+            yield {"ph": "M", "name": "thread_name", **of, "tid": thread, "args": title}
         for one in lane.slices:
             arguments: dict[str, Any] = {"event": one.event}
             if one.times > 1:
@@ -42,6 +44,7 @@ def _events(picture: Picture) -> Iterator[dict[str, Any]]:
                 "name": one.name,
                 "cat": one.kind,
                 **of,
+                "tid": one.thread,
                 "ts": us(one.start_ns),
                 "dur": (one.end_ns - one.start_ns) / 1000,
                 "args": arguments,
@@ -65,7 +68,7 @@ def _events(picture: Picture) -> Iterator[dict[str, Any]]:
             "ph": "s",
             **flow,
             "pid": source.rank,
-            "tid": 0,
+            "tid": send.thread,
             "ts": us(send.start_ns),
             "args": about,
         }
@@ -74,7 +77,7 @@ def _events(picture: Picture) -> Iterator[dict[str, Any]]:
             "bp": "e",
             **flow,
             "pid": dest.rank,
-            "tid": 0,
+            "tid": receive.thread,
             "ts": us(max(receive.start_ns, receive.end_ns - 1)),
             "args": about,
         }

@@ -1,4 +1,4 @@
-"""Reading recordings: jobs in the store, their ranks, their logs."""
+"""Recordings: jobs in the store, their ranks, their logs."""
 
 from rdb.recording.checkpoints import Checkpoint
 from rdb.recording.log.record import Chunk, End, EndKind, Kind, Note, Receive, Record

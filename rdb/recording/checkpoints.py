@@ -1,7 +1,8 @@
-"""The checkpoints of one rank's recording: those whose images are there and finished."""
+"""The checkpoints of one rank whose images are complete."""
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 import subprocess
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdb.environment import for_rdb_exec
 from rdb.errors import DamagedRecording, VersionMismatch
 from rdb.paths import rdb_exec_path
 from rdb.recording.log.record import Record
@@ -22,9 +24,9 @@ class Checkpoint:
     number: int
     event: int
     at_ns: int  # CLOCK_REALTIME
-    size_bytes: int  # on the disk, of what it does not share with those before it
+    size_bytes: int  # on disk, without what it shares with earlier images
     path: Path
-    stop_ns: int = 0  # how long the program stood still for it
+    stop_ns: int = 0  # how long the program was stopped
 
 
 def image_path(directory: Path, number: int) -> Path:
@@ -37,7 +39,10 @@ def has_image(directory: Path) -> bool:
 
 
 def read_images(directory: Path) -> Iterator[Checkpoint]:
-    """The images of a rank, in order, by their headers alone; what is not one is passed over."""
+    """The images of a rank in order, from their headers; other files are skipped.
+
+    `at_ns` is 0.  Raises DamagedRecording for an image that cannot be read.
+    """
     for path in sorted(directory.glob("ckpt-*.img")):
         try:
             with path.open("rb") as file:
@@ -53,7 +58,7 @@ def read_images(directory: Path) -> Iterator[Checkpoint]:
 
 
 def checkpoint(directory: Path, record: Record) -> Checkpoint | None:
-    """None where the image was never finished, or is not kept any more."""
+    """The checkpoint of a CHECKPOINT record; None: its image was not finished or was dropped."""
     path = image_path(directory, record.nr)
     try:
         size = path.stat().st_blocks * 512
@@ -63,13 +68,14 @@ def checkpoint(directory: Path, record: Record) -> Checkpoint | None:
 
 
 def check_image(directory: Path, files_dir: Path, number: int, state: bool = False) -> None:
-    """Raises what is wrong with an image, or with one that it rests on.
+    """Checks an image and those that it depends on.  Raises DamagedRecording or VersionMismatch.
 
-    STATE: it is of a job without a log, and what lies beside it is needed as well.
+    STATE: the image is of a job without a log, so the files beside it are checked, too.
     """
     line = [str(rdb_exec_path()), "--replay", str(directory), "--files", str(files_dir)]
     line += ["--checkpoint", str(number), "--only-check", *(["--from-image"] if state else [])]
-    done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    env = for_rdb_exec(os.environ)
+    done = subprocess.run(line, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode == 0:
         return
     told = done.stderr.decode(errors="replace").strip().splitlines()

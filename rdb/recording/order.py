@@ -1,7 +1,8 @@
-"""Recordings of the order alone (`--record=order`): which they are, and which can be replayed.
+"""Recordings of the order alone (`--record=order`): which ranks have one, and which can be
+replayed.
 
-Their logs name what came in messages by its hash; `payload` beside a log has the bytes, once all
-ranks together have made them again (rdb/live/expand/together.py).
+Their logs hold only a hash of each message.  The file `payload` beside a log has the bytes; it
+exists after all ranks together have made the messages again (rdb/live/expand).
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ def order_only(recording: RankRecording) -> bool:
 
 
 def expanded(recording: RankRecording) -> bool:
-    """Are its payloads there?"""
+    """Does the recording have its payloads?"""
     return (recording.path / PAYLOAD).exists()
 
 
 def order_ranks(job: Job) -> list[RankRecording]:
-    """Ranks of which the order alone was recorded."""
+    """Ranks recorded with `--record=order`."""
     return [one for one in job.all_ranks() if order_only(one)]
 
 

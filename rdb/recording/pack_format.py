@@ -1,14 +1,14 @@
-"""The form of a pack: a zip archive with one job, and a manifest that says what must be in it.
+"""The format of a pack: a zip archive with one job, and a manifest that lists its files.
 
-    manifest.json            the job's name, and size and SHA-256 of each file below
-    job.json, files/KEY      as in a job's directory
-    rank-R/...               logs, images, cautions of the ranks packed and of their processes
-    commit-N, rank-R/...     of a job without a log: its checkpoints
-    symbols/PATH             detached debug information, by its path below /usr/lib/debug
-    sources/PATH             source files, by their absolute path
+manifest.json            the job's name, and size and SHA-256 of each file below
+job.json, files/KEY      as in a job's directory
+rank-R/...               logs, images, cautions of the ranks packed and of their processes
+commit-N, rank-R/...     of a job without a log: its checkpoints
+   symbols/PATH             detached debug information, named by its path below /usr/lib/debug
+   sources/PATH             source files, named by their absolute path
 
-The archive is only a container: nothing in it is believed but the manifest, and nothing in the
-manifest before it was checked here.
+The archive is only a container.  Of its contents rdb trusts only the manifest, and the manifest
+only after this module has checked it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from rdb.errors import DamagedRecording, VersionMismatch
 PACK_VERSION = 1
 MANIFEST = "manifest.json"
 MANIFEST_MAX_BYTES = 64 << 20
-BLOCK_BYTES = 1 << 16  # what is read, hashed and written at a time; blocks of zeros become holes
+BLOCK_BYTES = 1 << 16  # unit of reading and hashing; a block of zeros becomes a hole
 ZEROS = bytes(BLOCK_BYTES)
 
 _JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,200}\Z")
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
-# what else a recording's directory has; of a branch: what it began with
+# Other files in a recording's directory; most describe what a branch began with.
 BESIDE = (
     r"cautions|sums|payload|descriptors|own-files|scheduling|timers|posix-timers|signals|was-(?:own-)?\d{1,9}"
     r"|tree-began|tree-nodes|attributes|locks|known-as|pids|tree-pids|children-before|shared-\d{1,9}(?:-(?:was|reads|writes))?"
@@ -50,7 +50,7 @@ _PATH_MAX = 3000
 @dataclass(frozen=True, slots=True)
 class PackedFile:
     size_bytes: int
-    data_bytes: int  # of blocks that are not all zeros
+    data_bytes: int  # bytes in blocks that are not all zeros
     sha256: str
 
 
@@ -68,7 +68,10 @@ class Manifest:
 
     @classmethod
     def from_json(cls, where: str, data: bytes) -> Manifest:
-        """Checked in all that unpacking relies on."""
+        """Parses and checks all that unpacking relies on; WHERE: the pack's path, for errors.
+
+        Raises DamagedRecording or VersionMismatch.
+        """
         try:
             value = json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -104,7 +107,7 @@ def _file(where: str, path: str, value: Any) -> PackedFile:
 
 
 def allowed(path: str) -> bool:
-    """A name that can only be a file of a job's directory: relative, plain, where one belongs."""
+    """Is a relative path a possible name of a file in a job's directory?"""
     parts = path.split("/")
     if len(path) > _PATH_MAX or not all(_plain(part) for part in parts):
         return False

@@ -1,4 +1,4 @@
-"""Making a pack: what of a job goes into it, and the file itself."""
+"""Making a pack: which files of a job go into it, and writing it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import re
+import secrets
 import stat
 import struct
 import zipfile
@@ -41,23 +42,28 @@ _BESIDE = re.compile(rf"(?:{BESIDE})\Z")
 _IMAGE_HEAD = struct.Struct("<QIIQQII")  # struct image_header up to `base`
 _SEGMENT_HEADER_BYTES = 24
 Adder = Callable[[str, Path | bytes], None]
-_DATE = (1980, 1, 1, 0, 0, 0)  # a zip's earliest: the same job gives the same pack
+_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest in a zip; constant: equal jobs give equal packs
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What a pack was made of."""
+    """A pack that was written."""
 
     path: Path
     ranks: list[int]
     files: int
     size_bytes: int
     lost: list[str]
-    """What of the job is not whole."""
+    """Messages about damaged parts of the job."""
 
 
 def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None = None) -> Packed:
-    """Writes the job, or those of its ranks, from that checkpoint of each on, to one new file."""
+    """Packs a job into the new file OUT.
+
+    RANKS: only these ranks; None: all.  SINCE: only from that checkpoint of each rank on.  Raises
+    UnknownJob for a missing rank or checkpoint, RdbError for a running job, DamagedRecording if
+    nothing is left to replay from, Unsupported if OUT cannot be written.
+    """
     missing = sorted(set(ranks or []) - set(job.ranks))
     if missing:
         known = format_ranks(job.ranks)
@@ -73,22 +79,22 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
     for recording in recordings:
         damage = _damage(recording)
         if damage is not None:
-            lost.append(f"rank {recording.name} is packed as it is: {damage}")
+            lost.append(f"rank {recording.name} is packed although it is damaged: {damage}")
             continue
         if recording.state in ("running", "paused"):
             raise RdbError(f"rank {recording.name} of {job.name} still runs", "end the job first")
         lost += (f"rank {recording.name}: {why}" for why in _damaged_images(recording).values())
         if recording.index.of_kind(Kind.CHECKPOINT) and not recording.images:
             raise DamagedRecording(
-                f"{recording.path}: no image is left there to replay rank {recording.name} from"
+                f"{recording.path}: no image is left to replay rank {recording.name} from"
             )
     if (ranks is not None or since is not None) and unexpanded(job):
         raise RdbError(
-            f"{job.name} holds the order of messages only, which needs all of all ranks",
-            f"rdb expand {job.name}, or pack all of it",
+            f"{job.name} holds only the order of messages: a part of it cannot be replayed",
+            f"rdb expand {job.name}, or pack the whole job",
         )
     if since is not None and not any(one.number == since for r in recordings for one in r.images):
-        raise UnknownJob(f"no rank packed has a checkpoint {since}", f"rdb info {job.name}")
+        raise UnknownJob(f"none of these ranks has a checkpoint {since}", f"rdb info {job.name}")
     parts = [
         (f"{recording.path.relative_to(job.path)}/{name}", source)
         for recording in recordings
@@ -99,7 +105,7 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
 
 
 def _damage(recording: RankRecording) -> str | None:
-    """Of its log."""
+    """What is wrong with the log; None: nothing."""
     try:
         recording.check()
     except DamagedRecording as error:
@@ -108,7 +114,7 @@ def _damage(recording: RankRecording) -> str | None:
 
 
 def _damaged_images(recording: RankRecording) -> dict[int, str]:
-    """By number, what is wrong with those that are not whole."""
+    """Number of a damaged image -> what is wrong with it."""
     found = {}
     for image in recording.images:
         try:
@@ -124,9 +130,14 @@ def write_pack(
     recordings: list[RankRecording],
     parts: Iterable[tuple[str, Path | bytes]],
 ) -> int:
-    """The file, whole or not at all: these parts of a job's directory (name, content), and what the
-    programs have mapped.  Returns how many files are in it."""
-    temporary = out.with_name(f".rdb-pack.{os.getpid()}")  # whatever fits as OUT's name
+    """Writes a pack, complete or not at all; the number of files in it.
+
+    PARTS: (name, content) of files of the job's directory.  The files that the programs have mapped
+    are added.  Raises Unsupported if the file cannot be written.
+    """
+    temporary = out.with_name(
+        f".rdb-pack.{secrets.token_hex(4)}"
+    )  # short: OUT may have a long name
     try:
         with open(temporary, "xb", opener=opener) as file:
             count = _write(file, job, recordings, parts)
@@ -164,7 +175,7 @@ def _write(
         for key in _keys(job, recordings):
             stored = job.path / "files" / key
             if not stored.is_file():
-                raise RdbError(f"{stored} is missing: the recording is not whole")
+                raise RdbError(f"{stored} is missing: the recording is incomplete")
             check_stored(stored)
             add(f"files/{key}", stored)
             _add_helpers(add, stored)
@@ -174,14 +185,14 @@ def _write(
 
 
 def _keys(job: Job, recordings: list[RankRecording]) -> list[str]:
-    """All that there are where a log does not tell any more which it needs."""
+    """Keys of the stored files that the recordings need; of damaged logs: all keys."""
     if any(_damage(recording) for recording in recordings):
         return sorted(path.name for path in (job.path / "files").iterdir())
     return sorted({key for recording in recordings for key in stored_keys(recording)})
 
 
 def _add_helpers(add: Adder, stored: Path) -> None:
-    """Debug information and sources; what cannot be had, or has no possible name, is left out."""
+    """Adds debug information and sources that exist here and have an allowed name."""
     for path in debug_files(stored):
         name = f"{SYMBOLS}/{path.relative_to(DEBUG_FOLDER)}"
         if allowed(name):
@@ -193,7 +204,7 @@ def _add_helpers(add: Adder, stored: Path) -> None:
 
 
 def _parts(recording: RankRecording, since: int | None) -> Iterator[tuple[str, Path | bytes]]:
-    """Names and contents of what a program's directory holds, or of what begins later in it."""
+    """(name, content) of the files in a program's directory, from checkpoint SINCE on."""
     first_image, first_segment, head = -1, 0, None
     if since is not None and _damage(recording) is None:
         first_image, first_segment, head = _beginning(recording, since)
@@ -211,10 +222,10 @@ def _parts(recording: RankRecording, since: int | None) -> Iterator[tuple[str, P
 
 
 def _beginning(recording: RankRecording, since: int) -> tuple[int, int, bytes | None]:
-    """The first image to keep, the first segment, and what takes the place of segment 0.
+    """Numbers of the first image and the first segment to keep, and a new segment 0 (None: none).
 
-    Images rest on earlier ones, so it is the full one of the group.  A program that never got to
-    that checkpoint keeps its newest group.
+    An image depends on the full image of its group, so that one is kept.  A program that never got
+    to that checkpoint keeps its newest group.
     """
     damaged = _damaged_images(recording)
     images = [one for one in recording.images if one.number not in damaged]
@@ -232,7 +243,7 @@ def _beginning(recording: RankRecording, since: int) -> tuple[int, int, bytes | 
 
 
 def image_base(path: Path) -> tuple[int, int]:
-    """Number of the full image that this one rests on, and the log's segment after this one."""
+    """Number of the full image that this image depends on, and of the log segment after it."""
     with path.open("rb") as file:
         head = file.read(_IMAGE_HEAD.size)
     _, _, _, _, _, segment, base = _IMAGE_HEAD.unpack(head)

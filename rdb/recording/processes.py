@@ -1,15 +1,15 @@
-"""The processes of a rank: what it forked, what programs each of them ran, and their names.
+"""The processes of a rank: its descendants, the programs that each of them ran, their names.
 
-A process is named by the rank and the numbers of the children on the way to it: `0` is rank 0's
-own process, `0.2` its second child, `0.2.1` that one's first.  A program that replaces itself
-(execve) stays the same process: `0` then means its newest program, `0:1` the one it began with,
-`0:2` the one after that.  Children are counted through all programs of their parent.
+The name of a process is its rank and the numbers of the children on the way to it: `0` is rank 0's
+own process, `0.2` its second child, `0.2.1` the first child of `0.2`.  A program that replaces
+itself (execve) stays the same process: `0` then means its newest program, `0:1` its first program,
+`0:2` its second.  Children are counted through all programs of their parent.
 
-Where the rank's own process only waits for a child that is the MPI program (`sh -c ./heat`), `0` is
-that child; the shell is then `0:1`.
+If the rank's own process only waits for a child that is the MPI program (`sh -c ./heat`), `0` is
+that child, and the shell is `0:1`.
 
-On the disk (interposer/answer/process.h): `child-N` below the directory of the program that
-forked, `exec` below that of the program that was replaced.
+On disk (interposer/answer/process.h), a child is in `child-N` below the directory of the program
+that forked, and a new program in `exec` below that of the program it replaced.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FIRST_SEGMENT = "log-000000.seg"
 
 @dataclass(frozen=True)
 class ProcessName:
-    """`0.2:1`, taken apart."""
+    """The parts of a name like `0.2:1`."""
 
     rank: int
     children: tuple[int, ...] = ()
@@ -55,7 +55,7 @@ class ProcessName:
 
 @dataclass
 class Process:
-    """One process: its programs, oldest first (one at least), and its children by number."""
+    """One process: its programs, oldest first (at least one), and its children by number."""
 
     name: str
     programs: list[RankRecording]
@@ -63,7 +63,7 @@ class Process:
 
     @property
     def main(self) -> RankRecording:
-        """What the process' name means: the newest program that got as far as its entry point."""
+        """The program that the name means: the newest one that reached its entry point."""
         started = [one for one in self.programs if has_image(one.path)]
         return started[-1] if started else self.programs[-1]
 
@@ -73,7 +73,7 @@ class Process:
         return self.programs[-1].state
 
     def walk(self) -> Iterator[Process]:
-        """This process and all below it, parents first."""
+        """This process and its descendants, parents first."""
         yield self
         for number in sorted(self.children):
             yield from self.children[number].walk()
@@ -89,7 +89,10 @@ class Process:
 
 
 def read_process(path: Path, files_dir: Path, name: str) -> Process:
-    """The process that began in this directory, with all that came of it."""
+    """The process that began in directory PATH, with its descendants.
+
+    Raises DamagedRecording if a directory cannot be read.
+    """
     try:
         return _read_process(path, files_dir, name)
     except OSError as error:
@@ -117,7 +120,7 @@ def _read_process(path: Path, files_dir: Path, name: str) -> Process:
 
 
 def mpi_process(rank: Process) -> Process:
-    """The one process of a rank that has loaded MPI; the rank's own if none or several have."""
+    """The process of a rank that has loaded MPI; if none or several have, the rank's own."""
     if not rank.children:
         return rank
     found, left = [], [rank]
@@ -131,7 +134,7 @@ def mpi_process(rank: Process) -> Process:
 
 
 def child_numbers(folder: Path) -> list[int]:
-    """Numbers of the children whose recording began; one killed in its fork has none."""
+    """Numbers of the children with a recording; a child killed during fork has none."""
     return sorted(
         int(match[1])
         for entry in folder.iterdir()
@@ -140,7 +143,10 @@ def child_numbers(folder: Path) -> list[int]:
 
 
 def find_process(rank: Process, name: ProcessName) -> Process:
-    """The process of that name at or below a rank's."""
+    """The process of that name among a rank's own process and its descendants.
+
+    Raises UnknownJob if there is none.
+    """
     process = rank
     for number in name.children:
         below = process.children.get(number)

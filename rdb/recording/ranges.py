@@ -1,4 +1,4 @@
-"""Sets of numbers in writing: `0-2,5`."""
+"""Sets of numbers as text: `0-2,5`."""
 
 from __future__ import annotations
 

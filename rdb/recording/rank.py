@@ -24,18 +24,28 @@ from rdb.recording.verbs.objects import Verbs, verbs_at
 
 META_VERSION = 1
 _SAME_ROW = re.compile(r"(?<=^events )(\d+)-.*")
-_NEAR_RECORDS = 1000  # to look at more takes longer than to read the whole log without Python
-# What is known from reading the log, until `refresh`.
+_NEAR_RECORDS = 1000  # looking at more in Python is slower than reading the whole log in C
+# Cached properties that `refresh` drops.
 _SEEN = (
     *("meta", "end", "files", "images", "last_event"),
     *("schedule", "threads"),
 )
 
 
-class RankRecording:
-    """A recording as it was when opened; `refresh()` looks again at one that still runs.
+def runs_rdb(pid: int | None) -> bool:
+    """Whether process PID of this host runs rdb-exec.  Its number may have been used again."""
+    try:
+        executable = os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return False
+    return os.path.basename(executable).startswith("rdb-exec")
 
-    A rank's own, or that of one of its processes: `name` says which (rdb/recording/processes.py).
+
+class RankRecording:
+    """A recording at the time of opening; `refresh()` reads what a running one has added.
+
+    `name` is the name of the rank, process or program (rdb/recording/processes.py).  Methods raise
+    DamagedRecording, VersionMismatch or RdbError if the log cannot be read.
     """
 
     _tail = False
@@ -50,15 +60,15 @@ class RankRecording:
         return f"RankRecording({str(self.path)!r})"
 
     def glance(self) -> RankGlance:
-        """What this rank is and how it ended, without reading all of it."""
+        """Meta data and end of this rank, without reading all of its log."""
         return RankGlance(self.path, self.files_dir, self.name)
 
     def grown(self) -> bool:
-        """May there be more by now than when this was read?"""
+        """May the log have more records than were read?"""
         return self._index.grown()
 
     def refresh(self) -> None:
-        """Of a log that has no end yet, what is new is read; of others all."""
+        """Reads new records of a log that has no END record yet; else reads the log again."""
         index: LogIndex | None = self.__dict__.get("_index")
         if index is not None and (index.of_kind(Kind.END) or not index.more()):
             del self._index
@@ -73,7 +83,7 @@ class RankRecording:
 
     @property
     def index(self) -> LogIndex:
-        """The log's index; refuses a damaged log."""
+        """The log's index.  Raises DamagedRecording for a damaged log."""
         self.check()
         return self._index
 
@@ -83,12 +93,12 @@ class RankRecording:
 
     @property
     def damage(self) -> str | None:
-        """File, offset and what was expected there, or None for a whole log."""
+        """File, offset and what was expected there; None: the log is not damaged."""
         return self._index.damage
 
     @property
     def log_end(self) -> tuple[int, int]:
-        """Segment and offset of what comes after the last whole record."""
+        """Segment and offset of the end of the last whole record."""
         return self._index.end()
 
     @cached_property
@@ -121,20 +131,21 @@ class RankRecording:
 
     @property
     def settled_event(self) -> int:
-        """What was recorded before this event stays as it is; the last record may count on."""
+        """First event of the last record.  Earlier records do not change; the last one may get more
+        repetitions."""
         index = self._index
         return index.brief(index.count - 1)[1] if index.count else 0
 
     @property
     def open_end(self) -> int | None:
-        """The newest event that is known of a log without an end, which may grow; else None."""
+        """The newest event of a log without an END record, which may still grow; else None."""
         return self.last_event if self.end is None and self.last_event >= 0 else None
 
     @property
     def state(self) -> str:
         """`running`, `paused`, `exited 3`, `signal 11`, `killed`, `became PROG`, `damaged`, ...
 
-        Of a rank of another machine that has not ended, nobody here knows: `open on HOST`.
+        `open on HOST` for a rank of another host without an end: its process cannot be seen here.
         """
         if self.damage is not None:
             return "damaged"
@@ -143,21 +154,12 @@ class RankRecording:
         host = self.meta.get("host")
         if host is not None and host != os.uname().nodename:
             return f"open on {host}"
-        if not self._alive():
+        if not runs_rdb(self.meta.get("pid")):
             return "killed"
         return "paused" if self._stopped() else "running"
 
-    def _alive(self) -> bool:
-        """Is the process that wrote this log still there?  A later one may have got its number."""
-        pid = self.meta.get("pid")
-        try:
-            executable = os.readlink(f"/proc/{pid}/exe")
-        except OSError:
-            return False
-        return os.path.basename(executable).startswith("rdb-exec")
-
     def _stopped(self) -> bool:
-        """By SIGSTOP (proc(5): state T)."""
+        """Is the process stopped by a signal (proc(5), /proc/PID/stat: state T)?"""
         try:
             stat = Path(f"/proc/{self.meta.get('pid')}/stat").read_text(errors="replace")
         except OSError:
@@ -166,12 +168,15 @@ class RankRecording:
 
     @property
     def cautions(self) -> list[str]:
-        """Why a replay may differ (shared memory that others write): `event N: ...`.  And where
-        events have piled up, `events N-M: ...`: of each such row what was said of it last."""
+        """Why a replay may differ, one line each: `event N: ...`, `events N-M: ...`.
+
+        A running rank writes a line about a growing range of events again and again; only the last
+        one is returned.
+        """
         path = self.path / "cautions"
         written = path.read_bytes().splitlines() if path.exists() else []
         lines = [
-            line_of(line) or f"{path}: line {number} is damaged: what it says is lost"
+            line_of(line) or f"{path}: line {number} is damaged: this caution is lost"
             for number, line in enumerate(written, 1)
         ]
         return list({_SAME_ROW.sub(r"\1", line): line for line in lines}.values())
@@ -188,7 +193,8 @@ class RankRecording:
         return files
 
     def store_path(self, path: str) -> Path | None:
-        """The store's copy of a file that the program mapped under this path."""
+        """The stored copy of a file that the program mapped under this path; None: there is
+        none."""
         key = self.files.get(path) or self.files.get(os.path.realpath(path))
         if key is None:
             return None
@@ -197,7 +203,7 @@ class RankRecording:
 
     @cached_property
     def images(self) -> list[Checkpoint]:
-        """The checkpoints that one can start from, oldest first."""
+        """The checkpoints whose images exist, oldest first."""
         records = map(self._index.record, self._index.of_kind(Kind.CHECKPOINT))
         found = (checkpoint(self.path, one) for one in records)
         return [one for one in found if one is not None]
@@ -209,12 +215,12 @@ class RankRecording:
 
     @property
     def first_event(self) -> int:
-        """Where the recording begins: 0, unless --keep has dropped what was before."""
+        """The event at which the recording begins; not 0 if --keep has dropped its beginning."""
         return self.images[0].event if self.images else 0
 
     @property
     def no_beginning(self) -> RdbError | None:
-        """Why nothing can be replayed from event 0, if so."""
+        """Why nothing can be replayed from event 0; None: it can."""
         if self.images and self.images[0].event == 0:
             return None
         dropped = "keep" in self.meta or self.meta.get("record") == "checkpoints"
@@ -224,7 +230,7 @@ class RankRecording:
 
     @property
     def log_begins(self) -> int:
-        """The event from which on there is a log: it may begin before the first image."""
+        """The event at which the log begins; it may be before the first image."""
         with open(self.path / "log-000000.seg", "rb") as file:
             _, _, _, begins = SEGMENT_HEADER.unpack(file.read(SEGMENT_HEADER.size))
         return int(begins)
@@ -260,17 +266,19 @@ class RankRecording:
         return self._index.record(place)
 
     def describe(self, event: int, times: int | None = None) -> str:
-        """The event in words, `read(3, 0x10..., 100) = 100`; of several threads which.  TIMES: so
-        many in a row are meant, not all of its record."""
+        """Text of an event: `read(3, 0x10..., 100) = 100`, with the thread if there are several.
+
+        TIMES: how many repetitions are shown, if not all of the record.
+        """
         return describe(self.event(event), self.schedule.threaded, times)
 
     def answered_next(self, thread: int, event: int) -> str | None:
-        """The call of that thread that is answered first after this event, by name."""
+        """Name of the next call of a thread that is answered after this event; None: none."""
         place = self.schedule.next_run(thread, event + 1)
         return None if place is None else call_name(self.event(place))
 
     def verbs(self, event: int | None = None) -> Verbs:
-        """Queue pairs and all else that verbs calls had made at an event; by default at the end."""
+        """Queue pairs and the other verbs objects at an event; None: at the end."""
         return verbs_at(self, event)
 
     def receives(self, event: int) -> list[Receive]:
@@ -295,9 +303,9 @@ class RankRecording:
         return None if event is None else self.receives(event)[-1]
 
     def receive_into(self, event: int, addr: int, size: int = 1) -> Receive | None:
-        """The message with which this event (over)wrote any of these bytes; the last one if many.
+        """The last message with which this event wrote any of these bytes; None: it wrote none.
 
-        The log has the bytes of each message in front of the note that says whose they are.
+        In the log the bytes of a message come before the note that describes the message.
         """
         record = self.event(event)
         if record.kind is not Kind.HYPERCALL:
@@ -319,14 +327,14 @@ class RankRecording:
 class RankGlance(RankRecording):
     """`meta`, `end`, `state` and `last_event` of a rank at a cost that does not grow with its log.
 
-    Only the last segments are read: damage before them is found by a RankRecording alone.
+    Only the last segments are read, so damage before them is not found.
     """
 
     _tail = True
 
     @cached_property
     def images(self) -> list[Checkpoint]:
-        """From the images themselves: most of the log has not been read.  Without times."""
+        """Checkpoints without times, from the image files: most of the log has not been read."""
         return list(read_images(self.path))
 
     @property
@@ -335,12 +343,12 @@ class RankGlance(RankRecording):
 
 
 def _rank_of(path: Path) -> int:
-    """N of the rank-N in which this directory is, or which it is."""
+    """N of the directory rank-N that PATH is, or is in."""
     for folder in (path, *path.parents):
         number = folder.name.removeprefix("rank-")
         if folder.name != number and number.isdigit():
             return int(number)
-    raise ValueError(f"{path} is in no rank's directory")
+    raise ValueError(f"{path} is not in the directory of a rank")
 
 
 def _messages(record: Record, note: Note) -> list[Receive]:

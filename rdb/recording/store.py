@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -25,12 +26,12 @@ _PACKS = ".packs"  # $RDB_HOME/.packs/SHA256/JOB: packs that were opened
 
 
 def home() -> Path:
-    """The directory of all jobs."""
+    """The directory of all jobs, $RDB_HOME."""
     return Path(home_directory())
 
 
 class Job:
-    """One recorded job: a directory with job.json, files/ and a rank-N/ for each rank."""
+    """One recorded job: a directory with job.json, files/ and rank-N/ for each rank."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,19 +45,22 @@ class Job:
 
     @property
     def packed(self) -> bool:
-        """Does it come from a pack?  Then it is all here, wherever it was recorded."""
+        """Was it unpacked from a pack?  Then all files are here, wherever it was recorded."""
         return self.path.parent.parent == home().resolve() / _PACKS
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """job.json, checked; where it is damaged ("damage" says how) what the ranks say."""
+        """job.json, checked.  If it is damaged: the meta data of a rank, and the key "damage".
+
+        Raises NotYours, VersionMismatch, DamagedRecording or OSError.
+        """
         check_job(str(self.path))
         path = self.path / "job.json"
         try:
             text = path.read_text(encoding="utf-8")
             meta = json.loads(text)
         except OSError as error:
-            os.stat(self.path)  # PermissionError: it is not the file alone that is closed to us
+            os.stat(self.path)  # raises PermissionError if the whole directory is closed to us
             return self._meta_of_ranks(f"{path}: {error.strerror}")
         except ValueError as error:
             offset = error.pos if isinstance(error, json.JSONDecodeError) else 0
@@ -104,15 +108,15 @@ class Job:
 
     @property
     def missing(self) -> list[int]:
-        """Ranks that the job was started with and that have no directory here."""
+        """Ranks with which the job was started and that have no directory here."""
         here = set(self.ranks)
         return [rank for rank in range(self.meta.get("nranks") or 0) if rank not in here]
 
     def rank(self, rank: int | str) -> RankRecording:
         """The recording of a rank, or of one of its processes or programs: 0, "0.1", "0:1".
 
-        A process is what it is now: its newest program.  `rdb run ./wrapper.sh` lands in what the
-        wrapper ends in, and a rank is the process that has loaded MPI.
+        A process stands for its newest program, a rank for its process that has loaded MPI.  So
+        with `rdb run ./wrapper.sh` rank 0 is the program that the wrapper starts.
         """
         name = ProcessName.parse(rank)
         process = self.process(name.rank)
@@ -121,8 +125,8 @@ class Job:
         return find_process(process, name).program(name.program)
 
     def process(self, rank: int) -> Process:
-        """A rank's own process, and below it all that it started."""
-        _ = self.meta  # refuses another format before anything is read
+        """A rank's own process with its descendants.  Raises UnknownJob, DamagedRecording."""
+        _ = self.meta  # raises for another format before anything is read
         path = self.path / f"rank-{rank}"
         if not path.is_dir():
             known = format_ranks(self.ranks) or "none"
@@ -130,18 +134,18 @@ class Job:
         process = read_process(path, self.path / "files", str(rank))
         try:
             behind_wrapper = mpi_process(process) is not process
-        except RdbError:  # a log that cannot be read: who asks for that process hears of it
+        except RdbError:  # a log that cannot be read is reported when that process is asked for
             behind_wrapper = False
         if behind_wrapper:
             process.main.name = f"{rank}:{process.programs.index(process.main) + 1}"
         return process
 
     def address(self, rank: int) -> str:
-        """What to ask for to get this rank: of a view, the process that it shows instead."""
+        """The name that `rank` takes for this rank; in a view, that of the process shown."""
         return str(rank)
 
     def only(self, name: str) -> Job:
-        """This job as if it had but that one rank, process or program."""
+        """A view of this job with only that rank, process or program."""
         return _Only(self, name)
 
     def all_ranks(self) -> Iterator[RankRecording]:
@@ -153,13 +157,13 @@ class Job:
             yield from self.process(rank).walk()
 
     def without(self, ranks: Collection[int]) -> Job:
-        """This job as if these ranks were no part of it."""
+        """A view of this job without these ranks."""
         return _Without(self, ranks)
 
     def remove(self) -> None:
-        """Deletes the recording; refused while a process of it runs."""
+        """Deletes the recording.  Raises RdbError if a process of it runs, or for an OS error."""
         check_job(str(self.path))
-        for rank in self.ranks:  # not through job.json: what is damaged can be removed too
+        for rank in self.ranks:  # without job.json: a damaged job can be removed, too
             for process in read_process(
                 self.path / f"rank-{rank}", self.path / "files", str(rank)
             ).walk():
@@ -172,13 +176,13 @@ class Job:
                         f"rank {process.name} of {self.name} still runs", "end the job first"
                     )
         try:
-            import shutil  # late: opening a recording is to be quick
+            import shutil  # imported late: opening a recording must be fast
 
             from rdb.recording.unpacking import forget
 
             if not forget(self.path, home().resolve() / _PACKS):
-                # a checkpoint that is still written after the end has nowhere to go, then
-                gone = self.path.with_name(f".{self.path.name}.removed.{os.getpid()}")
+                # renamed first: a checkpoint written after the end then finds no directory
+                gone = self.path.with_name(f".{self.path.name}.removed.{secrets.token_hex(4)}")
                 self.path.rename(gone)
                 shutil.rmtree(gone)
         except OSError as error:
@@ -186,7 +190,7 @@ class Job:
 
 
 class _Only(Job):
-    """One process, in place of its rank."""
+    """A view of a job in which one process stands for its rank."""
 
     def __init__(self, job: Job, name: str) -> None:
         super().__init__(job.path)
@@ -203,7 +207,7 @@ class _Only(Job):
 
     @property
     def missing(self) -> list[int]:
-        return []  # nobody asked for others
+        return []  # the view has only one rank
 
     def rank(self, rank: int | str) -> RankRecording:
         return self._shown if rank == self._shown.rank else super().rank(rank)
@@ -213,7 +217,7 @@ class _Only(Job):
 
 
 class _Without(Job):
-    """All but some ranks."""
+    """A view of a job without some ranks."""
 
     def __init__(self, job: Job, ranks: Collection[int]) -> None:
         super().__init__(job.path)
@@ -229,7 +233,7 @@ class _Without(Job):
 
 
 def list_jobs() -> list[Job]:
-    """All jobs, oldest first."""
+    """All jobs, oldest first.  Raises UnknownJob if the store cannot be read, NotYours."""
     check_store(str(home()))
     try:
         entries = [(_made_at(entry), entry) for entry in home().iterdir() if _is_listed(entry)]
@@ -242,7 +246,7 @@ def list_jobs() -> list[Job]:
 
 
 def _made_at(path: Path) -> float:
-    """When the job was made; 0 where nobody can see: it is another user's, or just removed."""
+    """When the job was made, in seconds; 0 if it is another user's, or was just removed."""
     for made in (path / "job.json", path):
         with suppress(OSError):
             return made.stat().st_mtime
@@ -250,7 +254,7 @@ def _made_at(path: Path) -> float:
 
 
 def _is_listed(path: Path) -> bool:
-    """Also one that has lost its job.json, or never had it."""
+    """Is it a job, also one without job.json?"""
     try:
         return _is_job(path) or _has_ranks(path) or _is_torso(path)
     except (OSError, RdbError):  # another user's, or just removed
@@ -264,16 +268,19 @@ def _has_ranks(path: Path) -> bool:
 def _is_job(path: Path) -> bool:
     try:
         return (path / "job.json").is_file()
-    except PermissionError:  # another user's, most likely: whoever opens it says so
+    except PermissionError:  # most likely another user's; opening it reports the error
         return True
 
 
 def open_job(name_or_path: str | os.PathLike[str]) -> Job:
-    """A job by its name in $RDB_HOME, or by the path of its directory or of a pack."""
+    """A job by its name in $RDB_HOME, or by the path of its directory or of a pack.
+
+    Raises UnknownJob, NotYours, VersionMismatch or DamagedRecording.
+    """
     text = os.fspath(name_or_path)
     for path in _candidates(text):
         if _is_pack(path):
-            from rdb.recording.unpacking import unpacked  # late: opening is to be quick
+            from rdb.recording.unpacking import unpacked  # imported late: opening must be fast
 
             check_store(str(home()))
             job = Job(unpacked(path, home().resolve() / _PACKS))
@@ -289,7 +296,7 @@ def open_job(name_or_path: str | os.PathLike[str]) -> Job:
 
 
 def find_job(name_or_path: str | os.PathLike[str]) -> Job:
-    """The same for one that may be damaged, or of which no more than its directory was made."""
+    """As `open_job`, but also finds a damaged job, and one that has only its directory."""
     text = os.fspath(name_or_path)
     for path in _candidates(text):
         if _is_pack(path):
@@ -297,14 +304,14 @@ def find_job(name_or_path: str | os.PathLike[str]) -> Job:
         if _is_job(path) or _has_ranks(path) or _is_torso(path):
             check_job(str(path))
             job = Job(path.resolve())
-            with suppress(DamagedRecording):  # but not another version: it may be whole
+            with suppress(DamagedRecording):  # VersionMismatch is raised: the job may be whole
                 _ = job.meta
             return job
     raise _no_job(text)
 
 
 def _no_job(text: str) -> UnknownJob:
-    """What is wrong with it; a file of that name was meant."""
+    """The error for a name that is no job; it may name a file that is no pack."""
     for path in _candidates(text):
         try:
             if path.is_file():
@@ -316,7 +323,7 @@ def _no_job(text: str) -> UnknownJob:
 
 
 def _is_pack(path: Path) -> bool:
-    """By its first bytes."""
+    """Does the file begin as a zip archive?"""
     try:
         if not path.is_file():
             return False
@@ -333,7 +340,7 @@ def _candidates(text: str) -> list[Path]:
 
 
 def _is_torso(path: Path) -> bool:
-    """What `rdb run` leaves when it is killed before it has written job.json."""
+    """Is it the directory of an `rdb run` that was killed before it had written job.json?"""
     if path.parent != home() or path.name.startswith(".") or not path.is_dir():
         return False
     check_job(str(path))

@@ -1,4 +1,4 @@
-"""Stored files: which ones a recording has mapped, and whether they are what was stored."""
+"""Stored files: which ones a recording has mapped, and whether they are unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rdb.recording.rank import RankRecording
 
 
 def stored_keys(recording: RankRecording) -> Iterator[str]:
-    """Of all stored files that the program has mapped: a path may have had several contents."""
+    """Keys of all stored files that the program has mapped, also several of one path."""
     for place in recording.index.of_kind(Kind.FILE):
         for line in recording.index.record(place).text().splitlines():
             if line.startswith("key="):
@@ -23,7 +23,7 @@ _BEFORE_A_PROMPT = 64 << 20  # bytes, as in interposer/space/store_check.c
 
 
 def check_some_stored(files: Path) -> None:
-    """As many of them, the smallest first, as may be read while somebody waits for a prompt."""
+    """Checks stored files, the smallest first, up to 64 MiB: the user waits for a prompt."""
     read = 0
     for path in sorted(_all(files), key=lambda path: (path.stat().st_size, path)):
         read += path.stat().st_size
@@ -33,8 +33,10 @@ def check_some_stored(files: Path) -> None:
 
 
 def check_all_stored(files: Path) -> None:
-    """FILES: of a job.  Reads them all; interposer/space/store_check.c does it of those that a
-    replay maps, up to a limit."""
+    """Checks all stored files of a job; FILES: its folder files/.
+
+    interposer/space/store_check.c checks those that a replay maps, up to a limit.
+    """
     for path in _all(files):
         check_stored(path)
 

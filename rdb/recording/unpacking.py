@@ -1,8 +1,8 @@
-"""Opening a pack: checked, and unpacked once into the user's own folder.
+"""Opening a pack: it is checked, and unpacked once into the user's own folder.
 
-A pack comes from somewhere else.  Names are those that the manifest may have (pack_format.py),
-files are made anew in a fresh private folder, and nothing is longer than it says; so a pack can
-neither write elsewhere nor fill the disk by surprise.
+A pack is not trusted.  File names are checked (pack_format.py), files are created in a new private
+folder, and no file is longer than the manifest says.  So a pack can neither write elsewhere nor
+fill the disk unexpectedly.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import secrets
 import shutil
 import stat
 import zipfile
@@ -33,7 +34,10 @@ _NOT_OURS = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def unpacked(path: Path, store: Path) -> Path:
-    """The directory of the pack's job, below STORE; unpacked now if it has not been before."""
+    """The directory of the pack's job, below STORE; unpacks it at the first call.
+
+    Raises DamagedRecording, VersionMismatch, NotYours, or Unsupported if there is no room.
+    """
     check_job(str(path))
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
@@ -44,14 +48,14 @@ def unpacked(path: Path, store: Path) -> Path:
                 _unpack(path, archive, manifest, folder)
             return job
     except _BROKEN as error:
-        raise DamagedRecording(f"{path}: not a whole pack: {error}") from error
+        raise DamagedRecording(f"{path}: not a pack, or an incomplete one: {error}") from error
     except OSError as error:
         hint = "set RDB_HOME to a directory you may write to" if error.errno in _NOT_OURS else None
         raise Unsupported(f"cannot unpack {path}: {error.strerror or error}", hint) from error
 
 
 def forget(job: Path, store: Path) -> bool:
-    """Removes what was unpacked; False if this is not from there."""
+    """Removes an unpacked job; False: JOB is not below STORE."""
     if job.parent.parent != store:
         return False
     shutil.rmtree(job.parent)
@@ -59,7 +63,7 @@ def forget(job: Path, store: Path) -> bool:
 
 
 def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[Manifest, str]:
-    """Also compares it with what the archive says that it holds."""
+    """The manifest and its SHA-256, after comparing it with the archive's directory."""
     members = {}
     for info in archive.infolist():
         if info.filename in members:
@@ -69,7 +73,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[Manifest, str]:
             raise DamagedRecording(f"{path}: {info.filename!r} is not a plain file")
         members[info.filename] = info
     if MANIFEST not in members:
-        raise DamagedRecording(f"{path}: expected {MANIFEST}: it is no pack of rdb's")
+        raise DamagedRecording(f"{path}: not a pack of rdb: it has no {MANIFEST}")
     if members[MANIFEST].file_size > MANIFEST_MAX_BYTES:
         raise DamagedRecording(f"{path}: {MANIFEST} is larger than {MANIFEST_MAX_BYTES} bytes")
     with archive.open(MANIFEST) as file:
@@ -78,7 +82,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[Manifest, str]:
     for name, info in members.items():
         known = manifest.files.get(name)
         if name != MANIFEST and (known is None or known.size_bytes != info.file_size):
-            raise DamagedRecording(f"{path}: {name!r} is not what {MANIFEST} says")
+            raise DamagedRecording(f"{path}: {name!r} differs from its entry in {MANIFEST}")
     for name in manifest.files:
         if name not in members:
             raise DamagedRecording(f"{path}: {name!r} is missing")
@@ -91,11 +95,10 @@ def _unpack(path: Path, archive: zipfile.ZipFile, manifest: Manifest, folder: Pa
     free = shutil.disk_usage(folder.parent).free
     if needed > free:
         raise Unsupported(
-            f"{path} holds {needed} bytes, {folder.parent} has room for {free}",
+            f"{path} needs {needed} bytes, but {folder.parent} has only {free} bytes free",
             "set RDB_HOME to another disk",
         )
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
-    shutil.rmtree(temporary, ignore_errors=True)
+    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     try:
         make_directory(str(temporary))
         for name, wanted in sorted(manifest.files.items()):
@@ -116,19 +119,19 @@ def _copy(what: str, source: BinaryIO, target: BinaryIO, wanted: PackedFile) -> 
         empty = ZEROS.startswith(block)
         data += 0 if empty else len(block)
         if size > wanted.size_bytes or data > wanted.data_bytes:
-            raise DamagedRecording(f"{what}: larger than it should be")
+            raise DamagedRecording(f"{what}: larger than its entry in {MANIFEST} says")
         digest.update(block)
         if empty:
             target.seek(len(block), os.SEEK_CUR)
         else:
             target.write(block)
     if size != wanted.size_bytes or digest.hexdigest() != wanted.sha256:
-        raise DamagedRecording(f"{what}: its SHA-256 is not the one recorded")
+        raise DamagedRecording(f"{what}: its SHA-256 differs from the one in {MANIFEST}")
     target.truncate(size)
 
 
 def _in_place(temporary: Path, folder: Path, job: str) -> None:
-    """Under its own name when it is whole; another rdb may have been faster."""
+    """Renames the complete folder to its final name; another rdb may have been faster."""
     try:
         os.rename(temporary, folder)
     except OSError as error:
@@ -136,5 +139,5 @@ def _in_place(temporary: Path, folder: Path, job: str) -> None:
             raise
         if not (folder / job / "job.json").is_file():
             raise RdbError(
-                f"{folder} is there but not whole", f"remove it: rm -r {folder}"
+                f"{folder} exists but is incomplete", f"remove it: rm -r {folder}"
             ) from error

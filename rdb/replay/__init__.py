@@ -1,1 +1,1 @@
-"""Replicas: processes that run a recording, alone, and can be stopped anywhere."""
+"""Replicas: processes that replay one rank and can be stopped at any instruction."""

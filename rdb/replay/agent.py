@@ -1,7 +1,9 @@
-"""Client of the agent inside a replica (interposer/seek/agent.h).
+"""Client of the agent inside a replica (interposer/interface/agent.h).
 
-Every method is one request and blocks until it is answered; `run` and `step` until the replica
-stops again.  Only `interrupt` may be called meanwhile, from a signal handler or another thread.
+Every method sends one request and blocks until the answer; `run` and `step` block until the replica
+stops.  Only `interrupt` may be called meanwhile, from a signal handler or another thread.
+
+Every method raises AgentError if the replica refuses the request, and AgentGone if it has ended.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from rdb.replay.protocol import (
     ThreadState,
     WatchKind,
 )
+from rdb.trace import tracer
 
 __all__ = [
     "FOREVER",
@@ -60,9 +63,10 @@ __all__ = [
     "WatchKind",
 ]
 
-# An interrupt that falls between two looks of the replica is not seen: it is sent again.
+# A replica may miss a signal between two of its checks, so the signal is sent again.
 _INTERRUPT_AGAIN_MS = 50
 _CPUCLOCK_SCHED = 2  # include/linux/posix-timers_types.h
+_trace = tracer("agent")
 
 
 class AgentError(RdbError):
@@ -74,10 +78,10 @@ class AgentError(RdbError):
 
 
 class AgentGone(RdbError):
-    """The replica's process ended while it was asked something."""
+    """The replica's process ended before it answered."""
 
     def __init__(self, pid: int, said: str = "") -> None:
-        """SAID: what it had said before."""
+        """SAID: the newest error line of the replica's stderr."""
         if said:
             super().__init__(f"a replica gave up: {said}", "", DamagedRecording.exit_code)
         else:
@@ -88,7 +92,7 @@ class AgentClient:
     """One replica, through its SOCK_SEQPACKET socket; owns the socket."""
 
     def __init__(self, sock: socket.socket, said: Callable[[], str] = str) -> None:
-        """SAID: what this replica and those forked from it have said, if anything."""
+        """SAID returns the newest error line of this replica and its forks, or ""."""
         self._sock = sock
         self._said = said
         self._buffer = memoryview(bytearray(wire.PACKET + wire.REPLY.size))
@@ -98,7 +102,7 @@ class AgentClient:
         self._interrupted = False
         self.pid = 0  # known after hello() or fork()
 
-    # ---- what it is ----
+    # ---- state ----
 
     def hello(self) -> Hello:
         hello = Hello._make(wire.HELLO.unpack(self._ask(Op.HELLO)[1]))
@@ -111,7 +115,7 @@ class AgentClient:
         return hello
 
     def maps(self) -> list[Map]:
-        """Mappings of the program, lowest first."""
+        """Mappings of the upper half, lowest address first."""
         found: list[Map] = []
         while True:
             count, payload = self._ask(Op.MAPS, a=len(found))
@@ -122,7 +126,7 @@ class AgentClient:
             ]
 
     def threads(self) -> list[Thread]:
-        """Threads that there are here, in order of their numbers."""
+        """The program's threads, in order of their numbers."""
         payload = self._ask(Op.THREADS)[1]
         return [
             Thread(number, tid, ThreadState(state), pc, _text(name))
@@ -130,7 +134,7 @@ class AgentClient:
         ]
 
     def asked(self) -> tuple[int, int, tuple[int, ...]] | None:
-        """Kind, number and arguments of what the program asks for where the recording ends."""
+        """Kind, number and arguments of the question after the last record; None: there is none."""
         try:
             payload = self._ask(Op.ASKED)[1]
         except AgentError as error:
@@ -145,7 +149,7 @@ class AgentClient:
         return int(value)
 
     def fold(self, plan: ArrayPlan) -> ArrayFound | int:
-        """An expression over arrays of the program; or an address of theirs that is not there."""
+        """The value of an expression over arrays, or the address of an unmapped operand."""
         status, payload = self._ask(Op.ARRAY, plan.packed())
         found = ArrayFound.unpacked(payload)
         return found.first if status else found
@@ -154,20 +158,26 @@ class AgentClient:
         self._ask(Op.LOOKOUT, lookout.packed(), a=number)
 
     def seen(self) -> tuple[int, list[Seen]]:
-        """Of the last `run_lookout`, also of one that was interrupted: the last event at which a
-        lookout was as it was, and at which events another one was, or had other values."""
+        """Result of the last `run_lookout`, also of an interrupted one.
+
+        The last event at which some lookout matched, and the events at which the matching lookout
+        or its values changed.
+        """
         checked, payload = self._ask(Op.SEEN)
         rows = []
         for event, number, refused, *rest in wire.SEEN.iter_unpack(payload):
-            values = tuple(zip(rest[::3], rest[1::3], rest[2::3]))  # noqa: B905 - Python 3.9
+            values = tuple(zip(rest[::3], rest[1::3], rest[2::3], strict=True))
             rows.append(Seen(event, number, refused, values))
         return checked, rows
 
     # ---- memory and registers ----
 
     def read(self, addr: int, length: int, before: int | None = None) -> bytes:
-        """As many of the bytes as are there, from the start.  `before`: as they were before that
-        step of the last traced `step`, from `undo_first` on."""
+        """The bytes at `addr` up to the first unmapped one.
+
+        `before`: as they were before that step of the last traced `step`; not less than
+        `undo_first`.
+        """
         when = 0 if before is None else before + 1
         parts: list[bytes] = []
         while length > 0:
@@ -184,7 +194,7 @@ class AgentClient:
             self._ask(Op.WRITE, data[at : at + wire.READ_MAX], a=addr + at)
 
     def get_regs(self, thread: int = 0) -> Regs:
-        """0: of the running one.  A parked thread's are those with which it asked."""
+        """Registers of a thread; 0: the running one.  A parked thread has those of its question."""
         payload = self._ask(Op.GETREGS, a=thread)[1]
         used, _ = wire.XSAVE_LEN.unpack_from(payload, wire.GPR.size)
         start = wire.GPR.size + wire.XSAVE_LEN.size
@@ -203,7 +213,11 @@ class AgentClient:
     # ---- breakpoints and watchpoints ----
 
     def set_break(self, id_: int, addr: int, stop: bool = True, cond: bytes = b"") -> None:
-        """`cond`: GDB agent expression.  Without `stop` it only counts."""
+        """Sets a breakpoint; no other may have the id.  `cond`: GDB agent expression (GDB manual,
+        appendix F).
+
+        Without `stop` the breakpoint only counts arrivals.
+        """
         self._ask(Op.BREAK, cond, a=addr, b=id_, c=BreakFlag.STOP if stop else 0)
 
     def clear_break(self, id_: int | None = None) -> None:
@@ -211,12 +225,13 @@ class AgentClient:
         self._ask(Op.UNBREAK, a=FOREVER if id_ is None else id_)
 
     def counts(self, id_: int) -> tuple[int, int]:
-        """Arrivals since the breakpoint was set, and since the later of that and the last event."""
+        """Arrivals since the breakpoint was set, and arrivals since the last event (if the
+        breakpoint is newer: since it was set)."""
         total, since_event = wire.COUNTS.unpack(self._ask(Op.COUNT, a=id_)[1])
         return total, since_event
 
     def watch(self, id_: int, addr: int, length: int, kind: int = WatchKind.WRITE) -> bool:
-        """True: the processor watches; False: its pages are protected, which is slower."""
+        """True: a debug register watches; False: the pages are protected, which is slower."""
         return self._ask(Op.WATCH, a=addr, b=id_, c=length, d=kind)[0] == 0
 
     def unwatch(self, id_: int | None = None) -> None:
@@ -234,10 +249,13 @@ class AgentClient:
         thread: int = 0,
         limit: int | None = None,
     ) -> Stop:
-        """To event `until_event`, or to the until_n-th arrival at until_pc after it (from here, if
-        no event is given); or forever.  `thread`: to the first event from `until_event` on after
-        which that thread runs.  `limit`: not further than this much work, 32 for each stop at a
-        breakpoint or watchpoint; without `thread`."""
+        """Runs to event `until_event`, or to the until_n-th arrival at until_pc after it (after
+        here, if no event is given), or to the end.
+
+        `thread`: runs to the first event from `until_event` on after which that thread runs.
+        `limit`: stops with LIMIT after this much work, where a hit of a breakpoint or watchpoint
+        counts 32; excludes `thread`.
+        """
         if until_n and until_event == FOREVER:
             until_event = 0
         flags = RunFlag.SCAN if scan else RunFlag(0)
@@ -247,16 +265,20 @@ class AgentClient:
         return self._move(Op.RUN, until_event, until_pc, until_n, flags, thread)
 
     def run_changes(self, until_event: int, addr: int, length: int, most: int) -> Stop:
-        """As `run` to an event, but watchpoints do not stop: what is at `addr` after each hit is
-        kept for `changes`; LIMIT after so many."""
+        """Runs to an event without stopping at watchpoints.
+
+        The agent keeps the bytes at `addr` after each hit, for `changes`; it stops with LIMIT after
+        `most` of them.
+        """
         return self._move(Op.RUN, until_event, addr, length, RunFlag.CHANGES, most)
 
     def run_lookout(self, until_event: int, lookouts: int) -> Stop:
-        """To the event; OTHER after one at which none of so many `look_out`s is as it was."""
+        """Runs to an event; stops with OTHER after an event at which none of the first `lookouts`
+        lookouts matches."""
         return self._move(Op.RUN, until_event, lookouts, 0, RunFlag.LOOKOUT)
 
     def changes(self) -> list[Changed]:
-        """Of the last `run_changes`, also of one that was interrupted."""
+        """The changes that the last `run_changes` kept, also an interrupted one."""
         return [
             Changed(event, pc, bool(by_event), now[:length])
             for event, pc, by_event, length, now in wire.CHANGE.iter_unpack(
@@ -274,7 +296,10 @@ class AgentClient:
         scan: bool = False,
         real: bool = False,
     ) -> Stop:
-        """`count` instructions, or to the n-th arrival at pc.  real: emulate none of them."""
+        """Makes `count` instructions, or fewer up to the n-th arrival at pc.
+
+        `trace`: registers and overwritten memory are kept.  `real`: no instruction is emulated.
+        """
         flags = StepFlag(0)
         for flag, wanted in (
             (StepFlag.TRACE, trace),
@@ -288,18 +313,19 @@ class AgentClient:
         return self._move(Op.STEP, count, flags, pc or 0, n)
 
     def undo_first(self) -> int:
-        """The step of the last traced `step` from which on what they wrote over is known."""
+        """The first step of the last traced `step` whose overwritten memory is known."""
         (first,) = wire.UNDO_FIRST.unpack(self._ask(Op.UNDO)[1])
         return int(first)
 
     def traced(self, step: int) -> list[Gpr]:
-        """Registers before this step of the last traced `step` and those after it, as many as fit
-        an answer.  The newest TRACED are kept."""
+        """Registers before step `step` of the last traced `step` and before the steps after it, as
+        many as fit an answer.  The agent keeps those of the newest TRACED steps."""
         payload = self._ask(Op.TRACE, a=step)[1]
         return [Gpr._make(one) for one in wire.GPR.iter_unpack(payload)]
 
     def traced_at(self, pc: int, before: int) -> int | None:
-        """The newest of them before this one that was made at pc."""
+        """The newest traced step before step `before` that was made at `pc`; None: there is
+        none."""
         try:
             return self._ask(Op.TRACE, a=before, b=pc)[0]
         except AgentError as error:
@@ -317,7 +343,7 @@ class AgentClient:
         try:
             os.kill(self.pid, signal.SIGUSR1)
         except ProcessLookupError:
-            self._interrupted = False  # the socket will say so
+            self._interrupted = False  # the next receive raises AgentGone
 
     def _move(self, op: Op, a: int, b: int, c: int, d: int, e: int = 0) -> Stop:
         self._interrupted = False
@@ -335,7 +361,7 @@ class AgentClient:
 
     @property
     def spent_s(self) -> float:
-        """Processor time of its process, by its clock (clock_getcpuclockid(3)); 0: it ended."""
+        """Processor time of the replica, in seconds (clock_getcpuclockid(3)); 0: it has ended."""
         with suppress(OSError):
             return time.clock_gettime((~self.pid << 3) | _CPUCLOCK_SCHED)
         return 0.0
@@ -356,24 +382,24 @@ class AgentClient:
         return child
 
     def settle_begin(self) -> None:
-        """The replica begins to make itself cheap to fork; `settle_end` must come next."""
+        """Asks the replica to make itself cheap to fork; `settle_end` must be the next request."""
         self._send(Op.SETTLE, b"")
 
     @property
     def settled(self) -> bool:
-        """It is done, or has failed: `settle_end` answers at once."""
+        """The replica has answered `settle_begin`: `settle_end` does not block."""
         return bool(self._poll.poll(0))
 
     def settle_end(self) -> int:
-        """Bytes that had to be moved for it."""
+        """Waits for the answer; the number of bytes that the replica moved."""
         return self._receive(Op.SETTLE)[0]
 
     def output_on(self, flag: bool) -> None:
-        """From now on, keep (or drop) what the program writes."""
+        """From now on the agent keeps (or drops) what the program writes."""
         self._ask(Op.OUTPUT, a=int(flag))
 
     def output_fetch(self) -> list[Output]:
-        """What was kept since the last time."""
+        """What the agent has kept since the last fetch."""
         found: list[Output] = []
         while True:
             more, payload = self._ask(Op.OUTPUT, b=1)
@@ -384,11 +410,12 @@ class AgentClient:
             found.append(Output(event, fd, bytes(payload[start : start + length])))
 
     def until(self, event: int, end_kind: int, end_value: int) -> None:
-        """The log has grown: it ends after this event now, like that (0: not yet)."""
+        """Tells the replica that the log has grown: it now ends after `event`, as `end_kind` and
+        `end_value` say (0: the recording goes on)."""
         self._ask(Op.UNTIL, a=event, b=end_kind, c=end_value & 0xFFFFFFFFFFFFFFFF)
 
     def exit(self) -> None:
-        """Ends the replica and waits until it has said so."""
+        """Ends the replica and waits for its answer."""
         self._ask(Op.EXIT)
         self.close()
 
@@ -415,6 +442,10 @@ class AgentClient:
         e: int = 0,
         ancillary: list[tuple[int, int, bytes]] | None = None,
     ) -> None:
+        if _trace:
+            _trace(
+                f"{self.pid} <- {op.name} {a:#x} {b:#x} {c:#x} {d:#x} {e:#x}, {len(payload)} bytes"
+            )
         head = wire.REQUEST.pack(op, len(payload), a, b, c, d, e)
         try:
             self._sock.sendmsg([head, payload], ancillary or [])
@@ -432,6 +463,8 @@ class AgentClient:
         status, length, answered = wire.REPLY.unpack_from(self._buffer)
         if answered != op or length != got - wire.REPLY.size:
             raise AgentError(op, errno.EPROTO)
+        if _trace:
+            _trace(f"{self.pid} -> {op.name} {status}, {length} bytes")
         if status < 0:
             raise AgentError(op, -status)
         return status, self._buffer[wire.REPLY.size : got]

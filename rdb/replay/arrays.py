@@ -1,4 +1,4 @@
-"""An expression over arrays, as the agent takes it (interposer/seek/arrays.h)."""
+"""An expression over arrays that the agent evaluates (interposer/seek/arrays.h)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ArrayFound(NamedTuple):
     elements: int
     first: int
     nodes: tuple[int, ...]
-    """Of the element that is first, one for each operand: where it is, if it walks."""
+    """For each operand that is a linked structure: address of the node of element `first`."""
 
     @classmethod
     def unpacked(cls, payload: bytes | memoryview) -> ArrayFound:
@@ -28,9 +28,11 @@ class ArrayFound(NamedTuple):
 
 @dataclass(frozen=True)
 class ArrayPlan:
-    """EXTENTS: the dimension that changes first is the first; OPERANDS: address, type, how its
-    elements follow each other, and strides in bytes or what that way takes; STEPS: operation,
-    operand, and a number as the sum of two."""
+    """EXTENTS: elements in each dimension, the fastest-changing dimension first.
+
+    OPERANDS: (address, type, way from one element to the next, strides in bytes or the parameters
+    of that way).  STEPS: (operation, operand, high and low part of a constant).
+    """
 
     fold: int
     extents: Sequence[int]
@@ -39,7 +41,7 @@ class ArrayPlan:
 
     @classmethod
     def of(cls, plan: dict[str, Any]) -> ArrayPlan:
-        """As GDB's extension sends it."""
+        """A plan that the GDB extension sent as JSON.  Raises Usage if it is too large."""
         found = cls(plan["fold"], plan["extents"], plan["operands"], plan["steps"])
         if not (
             0 < len(found.extents) <= wire.DIMENSIONS

@@ -1,4 +1,4 @@
-"""What an expression depended on where it was evaluated (interposer/seek/lookout.h)."""
+"""The registers and memory that an evaluated expression depended on (interposer/seek/lookout.h)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from rdb.replay.arrays import ArrayPlan
 
 @dataclass(frozen=True)
 class Lookout:
-    """REGISTERS: bits of the numbers of Gpr's that count; MEMORY: (address, bytes) there."""
+    """REGISTERS: bit n is set if the expression read register n of Gpr; MEMORY: (address, bytes)
+    that it read."""
 
     registers: int
     gpr: wire.Gpr

@@ -1,4 +1,7 @@
-"""The wire format of interposer/seek/agent.h: its structs and enums, as Python types."""
+"""The structs and enums of interposer/interface/agent.h as Python types.
+
+Names and values are those of that header, which explains them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 9
+VERSION = 10
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
@@ -126,7 +129,8 @@ class Hello(NamedTuple):
 
 
 class Gpr(NamedTuple):
-    """General registers, in the order of GDB's amd64-linux target, and whose they are."""
+    """General registers in the order of GDB's amd64-linux target, and the number of their
+    thread."""
 
     rax: int
     rbx: int
@@ -157,10 +161,30 @@ class Gpr(NamedTuple):
     orig_rax: int
     thread: int = 1
 
+    @property
+    def pc(self) -> int:
+        return self.rip
+
+    @property
+    def sp(self) -> int:
+        return self.rsp
+
+    @property
+    def thread_pointer(self) -> int:
+        return self.fs_base
+
+    def at(self, pc: int) -> Gpr:
+        """These registers with another program counter."""
+        return self._replace(rip=pc)
+
+    def before_call(self, before: Gpr) -> Gpr:
+        """These registers with the rcx and r11 of BEFORE, which `syscall` overwrites."""
+        return self._replace(rcx=before.rcx, r11=before.r11)
+
 
 @dataclass
 class Regs:
-    """All registers; xsave is an XSAVE area in the standard format."""
+    """All registers; xsave is an XSAVE area in the standard format (Intel SDM, volume 1, 13.4)."""
 
     gpr: Gpr
     xsave: bytes
@@ -188,12 +212,12 @@ class Changed(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """After an event, until the next one."""
+    """A change of lookouts after an event; it holds until the next entry's event."""
 
     event: int
-    set: int  # that was so
-    refused: int  # bit n: of fold n the third number is an address that cannot be read
-    values: tuple[tuple[float, float, int], ...]  # of folds: the sum of two, which element decided
+    set: int  # number of the lookout that matched
+    refused: int  # bit n: the third number of fold n is an address that cannot be read
+    values: tuple[tuple[float, float, int], ...]  # per fold: high and low part, deciding element
 
 
 class Map(NamedTuple):
@@ -203,13 +227,13 @@ class Map(NamedTuple):
 
 
 class ThreadState(IntEnum):
-    RUNNING = 0  # the one that goes on next, or that the last event stopped or ended
-    PARKED = 1  # in an event that it asked for
-    PREEMPTED = 2  # or about to start
+    RUNNING = 0  # runs next, or was stopped or ended by the last event
+    PARKED = 1  # waits for the answer of its event
+    PREEMPTED = 2  # stopped between events, or about to start
 
 
 class Thread(NamedTuple):
-    """A thread of the program as it is where the replica stopped."""
+    """A thread of the program where the replica has stopped."""
 
     number: int
     tid: int
@@ -243,7 +267,7 @@ class Stop:
     scan: ScanHit
     gpr: Gpr
     trace: list[Gpr]  # registers before the newest steps made, oldest first
-    text: str  # DIVERGED: what was recorded, what came
+    text: str  # DIVERGED: the recorded question and the one that came
 
 
 def unpack_stop(payload: memoryview) -> Stop:

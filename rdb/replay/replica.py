@@ -1,42 +1,49 @@
-"""Replica: a process that runs a rank's recording, alone, from an image and the log.
+"""Replica: a process that replays one rank from an image and the log.
 
-Its agent (interposer/seek/agent.h) is spoken to over a socket pair; when that closes, the replica
-exits by itself, so nothing is left behind even if this process is killed.  Snapshots are forks of
-replicas, hence not our children: we are made their "subreaper" so that their ends are ours to
-collect (prctl(2), PR_SET_CHILD_SUBREAPER).
+We talk to its agent (interface/agent.h) over a socket pair.  A stopped replica exits when the
+socket closes, and `_Lifeline` ends one that runs, so none is left behind even if this process is
+killed.  Snapshots are forks of replicas, hence not our children.  This process becomes their
+"subreaper" to collect their exit status (prctl(2), PR_SET_CHILD_SUBREAPER).
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
+import fcntl
 import os
 import re
+import signal
 import socket
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Protocol
 
 from rdb import paths
-from rdb.errors import DamagedRecording, RdbError
+from rdb.environment import for_rdb_exec
+from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.recording.checkpoints import Checkpoint
 from rdb.replay.agent import AgentClient
 
 _PR_SET_CHILD_SUBREAPER = 36
+_F_SETSIG = 10
+_HIGH_FD = 700  # above what a program uses
 _EXIT_DEADLINE_S = 5.0
 
-# Images whose pages have been found right, as they were then: (path, inode, time).
+# Images whose checksums were right: (path, inode, mtime in ns).
 _checked: set[tuple[Path, int, int]] = set()
 
 _IMAGE = re.compile(r"/ckpt-\d+\.img: (?!cannot map |image v)")  # interposer/image/image_restore.c
 
-# Ended replicas whose parent (another replica) was still there when we looked.
+# Ended replicas whose parent, another replica, has not ended yet.
 _unreaped: set[int] = set()
 
 
 class Source(Protocol):
-    """What a replica needs to know of a rank's recording (rdb.recording.RankRecording has it)."""
+    """The part of a rank's recording that a replica needs; RankRecording implements it."""
 
     @property
     def path(self) -> Path: ...
@@ -71,7 +78,7 @@ def _reap_ended() -> None:
         try:
             done, _ = os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:
-            # Not (yet) ours: its parent replica lives, or has collected it itself.
+            # Not our child: the parent replica lives, or has collected it.
             if not Path(f"/proc/{pid}").exists():
                 _unreaped.discard(pid)
             continue
@@ -86,7 +93,8 @@ def unreaped() -> set[int]:
 
 
 def wait_all_gone(deadline_s: float = _EXIT_DEADLINE_S) -> bool:
-    """Waits until every closed replica is gone; the parents must be closed too."""
+    """Waits until every closed replica is gone; False after DEADLINE_S.  Close the parents
+    first."""
     until = time.monotonic() + deadline_s
     pause = 0.0005
     while unreaped():
@@ -98,7 +106,7 @@ def wait_all_gone(deadline_s: float = _EXIT_DEADLINE_S) -> bool:
 
 
 class CannotStart(DamagedRecording):
-    """No replica could be made; CAUSE: what it said."""
+    """No replica could be started; CAUSE: the newest error line of its stderr."""
 
     def __init__(self, path: Path, cause: str, exit_code: int | None) -> None:
         super().__init__(
@@ -108,20 +116,59 @@ class CannotStart(DamagedRecording):
 
     @property
     def of_image(self) -> bool:
-        """Is it an image that is not whole, not what it needs besides?  Another one may do then."""
+        """Is the image damaged?  Then another checkpoint may still work."""
         return is_of_image(self.cause)
 
 
+class _Lifeline:
+    """A pipe that ends a replica and its forks when this process closes it or ends.
+
+    A stopped replica notices that its socket is closed; one that runs, perhaps in an endless loop,
+    does not.  No process writes to the pipe, so its only event is the close of our end.  The kernel
+    then sends SIGKILL to the replica's process group (fcntl(2), F_SETOWN and F_SETSIG).
+    """
+
+    def __init__(self) -> None:
+        self._ours = -1
+        self.theirs, self._ours = os.pipe()
+        low = self.theirs
+        try:
+            self.theirs = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD)
+        except OSError as error:
+            if error.errno == errno.EINVAL:  # a low limit of descriptors
+                return
+            os.close(low)
+            raise
+        os.close(low)
+
+    def hold(self, group: int) -> None:
+        """Ends the process group GROUP with the pipe; its processes have inherited `theirs`."""
+        fcntl.fcntl(self.theirs, fcntl.F_SETOWN, -group)
+        fcntl.fcntl(self.theirs, _F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(self.theirs, fcntl.F_SETFL, os.O_RDONLY | os.O_ASYNC)
+
+    def close(self) -> None:
+        if self._ours >= 0:
+            os.close(self._ours)
+            self._ours = -1
+
+    __del__ = close
+
+
 class Replica:
-    """One process, moved and looked into through `agent`."""
+    """One process; `agent` moves and inspects it."""
 
     def __init__(
         self,
         agent: AgentClient,
+        lifeline: _Lifeline,
         process: subprocess.Popen[bytes] | None = None,
         stderr: IO[bytes] | None = None,
     ) -> None:
         self.agent = agent
+        self._lifeline: _Lifeline | None = (
+            lifeline  # shared with all forks; dropped when the last of them is closed
+        )
         self._process = process
         self._stderr = stderr
         self._pid = agent.pid
@@ -129,63 +176,76 @@ class Replica:
 
     @classmethod
     def start(cls, recording: Source, checkpoint: int | None = None) -> Replica:
-        """A replica at a checkpoint of the recording, the first one unless told otherwise."""
+        """Starts a replica at a checkpoint of the recording; None: the first one.
+
+        Raises CannotStart with the replica's own error, VersionMismatch, or RdbError if rdb-exec
+        cannot be executed.
+        """
         _become_subreaper()
-        # A gigabyte takes longer to check than to map: once in the life of this process.
+        # Checking 1 GB takes longer than mapping it: this process checks each image once.
         image = _identity(recording, checkpoint)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        stderr = open(os.memfd_create("stderr"), "w+b")  # noqa: SIM115  (lives as long as the replica)
-        command = [
-            str(paths.rdb_exec_path()),
-            *("--replay", str(recording.path)),
-            *("--files", str(recording.files_dir)),
-            *(() if checkpoint is None else ("--checkpoint", str(checkpoint))),
-            *(() if recording.open_end is None else ("--until", str(recording.open_end))),
-            *(("--checked",) if image in _checked else ()),
-            *("--agent-fd", str(theirs.fileno())),
-        ]
-        try:
-            # A group of its own: Ctrl-C at the terminal is for the debugger.
-            process = subprocess.Popen(
-                command,
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                process_group=0,
-            )
-        except OSError as error:
-            ours.close()
-            stderr.close()
-            raise RdbError(
-                f"cannot start {command[0]}: {error.strerror}", "run `make dev`"
-            ) from error
-        finally:
-            theirs.close()
-        try:
-            said = _Said(stderr)
-            agent = AgentClient(ours, said)
-            agent.hello()
-            said.begun()
-        except (OSError, EOFError, RdbError) as error:
-            ours.close()
-            process.kill()
-            code = process.wait()
-            raise _start_failure(stderr, code, recording.path) from error
+        with ExitStack() as failed:
+            with ExitStack() as given:  # of these the replica has its own copies
+                lifeline = _Lifeline()
+                failed.callback(lifeline.close)
+                given.callback(os.close, lifeline.theirs)
+                ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                failed.enter_context(ours)
+                given.enter_context(theirs)
+                stderr = failed.enter_context(open(os.memfd_create("stderr"), "w+b"))
+                command = [
+                    str(paths.rdb_exec_path()),
+                    *("--replay", str(recording.path)),
+                    *("--files", str(recording.files_dir)),
+                    *(() if checkpoint is None else ("--checkpoint", str(checkpoint))),
+                    *(() if recording.open_end is None else ("--until", str(recording.open_end))),
+                    *(("--checked",) if image in _checked else ()),
+                    *("--agent-fd", str(theirs.fileno())),
+                ]
+                try:
+                    # Its own process group: Ctrl-C at the terminal must not reach the replica.
+                    process = subprocess.Popen(
+                        command,
+                        env=for_rdb_exec(os.environ),
+                        pass_fds=[theirs.fileno(), lifeline.theirs],
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.DEVNULL,
+                        stderr=stderr,
+                        process_group=0,
+                    )
+                    lifeline.hold(process.pid)
+                except OSError as error:
+                    raise RdbError(
+                        f"cannot start {command[0]}: {error.strerror}", "run `make dev`"
+                    ) from error
+            try:
+                said = _Said(stderr)
+                agent = AgentClient(ours, said)
+                agent.hello()
+                said.begun()
+            except (OSError, EOFError, RdbError) as error:
+                ours.close()
+                process.kill()
+                code = process.wait()
+                if isinstance(error, VersionMismatch):
+                    raise
+                raise _start_failure(stderr, code, recording.path) from error
+            failed.pop_all()
         if image is not None:
             _checked.add(image)
-        return cls(agent, process, stderr)
+        return cls(agent, lifeline, process, stderr)
 
     @property
     def pid(self) -> int:
         return self._pid
 
     def fork(self) -> Replica:
-        """A copy of the replica where it stands, without breakpoints."""
-        return Replica(self.agent.fork())
+        """A copy of the replica at its position, without breakpoints."""
+        assert self._lifeline is not None, "it is closed"
+        return Replica(self.agent.fork(), self._lifeline)
 
     def close(self) -> None:
-        """Ends the process.  Its end is collected now or, if its parent lives, later."""
+        """Ends the process.  Its exit status is collected now or, if its parent lives, later."""
         if self._closed:
             return
         self._closed = True
@@ -200,18 +260,19 @@ class Replica:
             _unreaped.add(self._pid)
         if self._stderr is not None:
             self._stderr.close()
+        self._lifeline = None
         _reap_ended()
 
 
 class _Said:
-    """What a replica and those that were forked from it, which go on writing, say."""
+    """The stderr of a replica, which its forks share."""
 
     def __init__(self, stderr: IO[bytes]) -> None:
         self._stderr = stderr
         self._heard = 0
 
     def begun(self) -> None:
-        """What it has said by now was no reason to end."""
+        """Ignores what was written up to now: it was no error that ends a replica."""
         self._heard = os.fstat(self._stderr.fileno()).st_size
 
     def __call__(self) -> str:
@@ -223,19 +284,19 @@ class _Said:
 
 
 def is_of_image(cause: str) -> bool:
-    """Did it end for an image that is not whole?"""
+    """Does an error line of a replica say that an image is damaged?"""
     return bool(_IMAGE.search(cause))
 
 
 def cause(said: str) -> str:
-    """Of what a replica said before it gave up: the newest line that says what was wrong."""
+    """The newest line of a replica's stderr that names an error."""
     lines = [line.removeprefix("rdb: ") for line in said.strip().splitlines()]
     telling = [line for line in lines if ": cannot be replayed: " not in line]
     return (telling or lines or [""])[-1]
 
 
 def _start_failure(stderr: IO[bytes], code: int, path: Path) -> RdbError:
-    """What the replica said before it gave up, as our error."""
+    """The exception for a replica that ended before its first answer."""
     stderr.seek(0)
     said = stderr.read().decode(errors="replace").strip()
     stderr.close()

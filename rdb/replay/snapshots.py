@@ -1,13 +1,15 @@
-"""Which snapshots to keep: few near the start, more and more towards where the user stands.
+"""Which snapshots to keep: few near the start, more and more towards the user's position.
 
-A snapshot is a stopped replica that is never moved, only forked.  `at_s` is how much running time
-lies before it, so that spacing follows the cost of getting somewhere and not the number of events.
+A snapshot is a stopped replica that is never moved, only forked.  `at_s` is the running time from
+the start to the snapshot, in seconds: the spacing follows the cost of a motion, not event numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar
+
+from rdb.memory import memory
 
 DEFAULT_LIMIT = 24
 _NEAR_S = 0.001
@@ -25,17 +27,13 @@ S = TypeVar("S", bound=Snapshot)
 
 
 def available_memory() -> float:
-    """The part of this machine's memory that is still free to use (1.0: all of it)."""
-    values: dict[str, int] = {}
-    with open("/proc/meminfo", encoding="ascii") as lines:
-        for line in lines:
-            name, _, rest = line.partition(":")
-            values[name] = int(rest.split()[0])
-    return values["MemAvailable"] / values["MemTotal"]
+    """As a share of all memory, 0 to 1."""
+    now = memory()
+    return now.available / now.total
 
 
 class Snapshots(Generic[S]):
-    """Snapshots in order; the first one added is the origin and stays for good."""
+    """Snapshots in order of their positions.  The first, `origin`, is never dropped."""
 
     def __init__(self, origin: S, limit: int = DEFAULT_LIMIT) -> None:
         self.origin = origin
@@ -49,7 +47,10 @@ class Snapshots(Generic[S]):
         return len(self._items)
 
     def add(self, item: S, here_s: float, fork_s: float) -> None:
-        """Keeps `item`; drops what is least useful to somebody who stands at `here_s`."""
+        """Keeps `item`; drops the snapshots that are least useful to a user at `here_s`.
+
+        `fork_s`: duration of a fork, in seconds.
+        """
         self._items.append(item)
         self._items[1:] = sorted(self._items[1:], key=lambda one: (one.event, one.at_s))
         limit = self._limit_for(fork_s)
@@ -61,7 +62,7 @@ class Snapshots(Generic[S]):
             self._drop(item)
 
     def _limit_for(self, fork_s: float) -> int:
-        """Forks of a big rank cost page tables and copied pages: then fewer are kept."""
+        """Forks of a big rank cost page tables and copied pages, so fewer are kept."""
         limit = self.limit
         if fork_s > 0.010:
             limit //= 2
@@ -72,7 +73,7 @@ class Snapshots(Generic[S]):
         return max(limit, 3)
 
     def _least_useful(self, here_s: float, newest: S) -> S:
-        """The one whose absence leaves the smallest gap, seen from here."""
+        """The snapshot that leaves the smallest gap, relative to its distance from here."""
 
         def loss(index: int) -> float:
             before = self._items[index - 1].at_s

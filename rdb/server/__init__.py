@@ -1,1 +1,1 @@
-"""GDB remote protocol server of one rank: a face over a timeline, with reverse execution."""
+"""GDB remote protocol server of one rank, with reverse execution, on top of a timeline."""

@@ -29,15 +29,20 @@ def parser(
     parse = kind(
         prog="rdb serve", description="Serve a recorded rank to GDB (target extended-remote)."
     )
-    parse.add_argument("job", metavar="JOB", help="name of the job, or the path of its directory")
     parse.add_argument(
-        "--rank", default="0", metavar="R", help="which rank or process, 0.1 or 0:1 (default: 0)"
+        "job", metavar="JOB", help="name of the job, or path of its directory or of a pack"
+    )
+    parse.add_argument(
+        "--rank",
+        default="0",
+        metavar="R",
+        help="the rank or process, as `rdb info` names it (0.1, 0:1; default: 0)",
     )
     how = parse.add_mutually_exclusive_group()
-    how.add_argument("--stdio", action="store_true", help="speak over standard input and output")
+    how.add_argument("--stdio", action="store_true", help="use standard input and output")
     how.add_argument("--socket", type=Path, metavar="PATH", help="listen on a Unix socket")
     how.add_argument("--port", type=int, metavar="N", help="listen on 127.0.0.1 (0: any port)")
-    parse.add_argument("--once", action="store_true", help="end when the first client has gone")
+    parse.add_argument("--once", action="store_true", help="end when the first client disconnects")
     return parse
 
 
@@ -50,7 +55,7 @@ def main(
         listens = options.socket is not None or options.port is not None
         if not listens and not options.stdio and sys.stdin.isatty():
             raise Usage(
-                "serve: GDB speaks on standard input, and here it is a terminal",
+                "serve: standard input is a terminal, but GDB should be connected to it",
                 f"in GDB: target extended-remote | rdb serve {options.job} --rank {options.rank}; "
                 "or use --socket, --port",
             )
@@ -58,7 +63,7 @@ def main(
         recording.check()
         if order_only(recording) and not expanded(recording):
             raise RdbError(
-                f"{options.job} holds the order of messages only", f"rdb expand {options.job}"
+                f"{options.job} holds only the order of messages", f"rdb expand {options.job}"
             )
         if options.socket is not None:
             _serve_socket(
@@ -81,7 +86,7 @@ def main(
 
 
 def _serve_stdio(recording: RankRecording, job: str) -> None:
-    # Ctrl-C in GDB's terminal reaches its whole process group; GDB tells us by the byte 0x03.
+    # Ctrl-C in GDB's terminal reaches the whole process group; GDB also sends us the byte 0x03.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Replicas and prints must not write into the packets.
     read_fd, write_fd = os.dup(0), os.dup(1)
@@ -99,11 +104,11 @@ def _serve_stdio(recording: RankRecording, job: str) -> None:
 
 
 def _leave_error_pipe() -> None:
-    """What is said from now on goes to where GDB's own complaints go.
+    """Redirects stdout and stderr from the pipe that GDB gave us to GDB's own stderr.
 
-    GDB looks into the pipe that it gave us for them at every byte of every packet, a million system
-    calls to open a rank, until the pipe has no writer any more (gdb/ser-base.c, generic_readchar).
-    Before the first answer: later it might wait for that while there is nothing to read.
+    GDB polls that pipe at every byte of every packet, a million system calls to open a rank, until
+    the pipe has no writer (gdb/ser-base.c, generic_readchar).  Call it before the first answer:
+    later GDB might wait for the pipe while there is nothing to read.
     """
     parent = os.getppid()
     try:
@@ -111,7 +116,7 @@ def _leave_error_pipe() -> None:
             return
         own = os.open(f"/proc/{parent}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)
     except OSError:
-        return  # a socket, say: slower, and nothing is lost
+        return  # for example a socket: stay with the pipe, which is only slower
     os.dup2(own, 2)
     os.dup2(own, 1)
     os.close(own)
@@ -151,7 +156,7 @@ def _serve_socket(
     once: bool,
     forking: Forking | None = None,
 ) -> None:
-    """One client at a time; each finds the rank where the one before left it."""
+    """Serves one client at a time; each finds the rank where the last one left it."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with Timeline(recording) as timeline:
@@ -164,7 +169,7 @@ def _serve_socket(
                 with peer:
                     if peer.family == socket.AF_INET:
                         if not peers.allowed(peer):
-                            print("rdb: refused a client of another user", file=sys.stderr)
+                            print("rdb: refused a connection from another user", file=sys.stderr)
                             continue
                         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     left = serve(timeline, recording, peer.fileno(), forking=forking)

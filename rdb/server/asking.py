@@ -1,4 +1,4 @@
-"""Which MPI calls the threads of a rank ask for where it stands."""
+"""The MPI calls in which the threads of a rank are at its position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rdb.replay.protocol import Thread, ThreadState
 from rdb.server.target import Debuggee, RankRecordingLike
 
 _HANDLE = struct.Struct("<Q")
-_REQUESTS = 0x4005  # of a dynamic handle's upper bits: RDB_DYNAMIC | RDB_REQUEST << 48 (handles.h)
+_REQUESTS = 0x4005  # upper 16 bits of a dynamic request: RDB_DYNAMIC | RDB_REQUEST (handles.h)
 _MOST = 1 << 16
 _SYSCALL = b"\x0f\x05"
 _GATE_CALL = b"\xff\x50\x10"  # call *16(%rax): gate.h
@@ -30,13 +30,12 @@ Question = tuple[int, int, tuple[int, ...]]
 
 
 def asked(timeline: Debuggee, recording: RankRecordingLike) -> dict[str, Any]:
-    """The calls of MPI that are answered next, or, at the end of the recording, that never were.
+    """The MPI calls that are answered next or, at the end of the recording, never were.
 
-    `calls` has that of each thread that is in one, of the thread that goes on next first; the
-    `requests` of each are the ids of those that it is about, as they lie in memory where the rank
-    stands.  `asks`: that thread is in one; `sleeps`: it waits until another one wakes it.
-    `threads`: others may do
-    something, or are in calls that are none of MPI; not those that wait for each other.
+    `calls`: one for each thread that is in an MPI call, first that of the thread that runs next;
+    `requests` of a call are the ids of its requests, read from the rank's memory.
+    `asks`: the thread that runs next is in an MPI call.  `sleeps`: it waits in futex(2) without a
+    timeout.  `threads`: another thread may run, or is in a call other than MPI or futex(2).
     """
     question = _next(timeline, recording)
     calls = [None if question is None else _call(timeline, timeline.thread, question)]
@@ -57,11 +56,11 @@ def asked(timeline: Debuggee, recording: RankRecordingLike) -> dict[str, Any]:
 
 
 def _parked(timeline: Debuggee, thread: Thread) -> Question | None:
-    """What a thread has asked for; its registers are those with which it did."""
+    """The question of a parked thread, whose registers are those of the question."""
     if thread.state != ThreadState.PARKED:
         return None
     gpr = timeline.registers(thread.number).gpr
-    code = timeline.read_memory(gpr.rip, len(_GATE_CALL))
+    code = timeline.read_memory(gpr.pc, len(_GATE_CALL))
     if code[: len(_SYSCALL)] == _SYSCALL:
         args = (gpr.rdi, gpr.rsi, gpr.rdx, gpr.r10, gpr.r8, gpr.r9)
         return Kind.SYSCALL, gpr.rax & 0xFFFFFFFF, args
@@ -72,14 +71,14 @@ def _parked(timeline: Debuggee, thread: Thread) -> Question | None:
 
 
 def _call(timeline: Debuggee, thread: int, question: Question) -> dict[str, Any] | None:
-    """None: it is none of MPI."""
+    """The description of an MPI call; None: it is another call."""
     kind, nr, args = question
     name = mpi_name(nr) if kind == Kind.HYPERCALL else None
     if name is None:
         return None
     arguments = mpi_arguments(nr, args)
     freed = _FREES.get(name)
-    if freed is not None:  # where the handle lies
+    if freed is not None:  # the argument is the address of the handle
         (handle,) = _HANDLE.unpack(timeline.read_memory(arguments[freed], _HANDLE.size))
         arguments[freed] = handle & 0xFFFFFFFF
     return {
@@ -92,7 +91,7 @@ def _call(timeline: Debuggee, thread: int, question: Question) -> dict[str, Any]
 
 
 def _waits_for_a_thread(question: Question) -> bool:
-    """futex(2), without a time after which it goes on."""
+    """Is it futex(2) FUTEX_WAIT without a timeout?"""
     kind, nr, args = question
     futex = kind == Kind.SYSCALL and nr == _FUTEX
     return futex and args[1] & _COMMAND in (_WAIT, _WAIT_BITSET) and not args[3]

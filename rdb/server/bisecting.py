@@ -1,8 +1,7 @@
-"""A search for where an expression turns bad, question by question.
+"""The search for the instruction that makes an expression bad, one question at a time.
 
-The timeline says where to look, GDB at the other end evaluates the expression there: the rank is
-brought to each place before the question is asked.  At the end it stands just before the
-instruction that made the expression bad.
+The timeline chooses positions.  The rank is moved there, and GDB evaluates the expression.  At the
+end the rank is just before the instruction that made the expression bad.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from typing import Any, cast
 from rdb.errors import RdbError, Usage
 from rdb.server.motion import Motion
 from rdb.timeline.asking import Probe, Verdict
-from rdb.timeline.bisect import Bisect, Result
+from rdb.timeline.bisect import BadAtFirst, Bisect, Result
+from rdb.timeline.position import Position
 from rdb.timeline.timeline import Timeline
 
 Answer = dict[str, Any]
@@ -28,11 +28,13 @@ class Bisecting:
         high: int | None,
         events_only: bool = False,
         alive: Sequence[int] = (),
+        between: Sequence[str] = (),
     ) -> None:
         self._motion = motion
         timeline = cast(Timeline, motion.timeline)
         self._ahead = timeline.travel.ahead
-        self._search = Bisect(timeline, last, low, high, events_only, alive)
+        ends = [Position.parse(one) for one in between]
+        self._search = Bisect(timeline, last, low, high, events_only, alive, ends)
 
     @property
     def known(self) -> str:
@@ -42,19 +44,23 @@ class Bisecting:
         return self._next(self._search.start)
 
     def answer(self, text: str) -> Answer:
-        """good, bad, or undefined:WHY"""
+        """TEXT is `good`, `bad` or `undefined:WHY`.  Raises Usage for another verdict, RdbError if
+        memory could not be read."""
         verdict, _, why = text.partition(":")
         if verdict not in ("good", "bad", "undefined"):
             raise Usage(f"{verdict!r} is not a verdict", "good, bad or undefined")
         trouble = self._motion.trouble
         if verdict == "undefined" and trouble is not None:
-            # What could not be asked for is not what has no value: the rank would be left out.
+            # A failed request does not mean that the expression has no value.
             raise RdbError(f"the search cannot go on: {trouble.message}", trouble.hint)
         return self._next(lambda: self._search.answer(cast(Verdict, verdict), why))
 
     def _next(self, step: Callable[[], Probe | Result]) -> Answer:
         try:
             return self._go(step())
+        except BadAtFirst as bad:
+            self._ahead.prepare(())
+            return self._bad_at_first(bad)
         except BaseException:
             self._ahead.prepare(())
             raise
@@ -72,8 +78,20 @@ class Bisecting:
             "done": True,
             "before": str(self._motion.timeline.name()),
             "after_at": str(step.after),
-            "probes": step.probes,
-            "undefined": step.undefined,
-            "why_undefined": step.why_undefined,
+            **step.looked._asdict(),
             "gap": step.gap,
+            "again": step.again,
+        }
+
+    def _bad_at_first(self, bad: BadAtFirst) -> Answer:
+        """The answer if the expression was good at no position that was examined."""
+        return {
+            "refused": bad.message,
+            "before": None if bad.before is None else str(bad.before),
+            "first": str(bad.first or bad.place),
+            "bad_at": str(bad.place),
+            "until": str(bad.until),
+            "edge": bad.edge,
+            "again": bad.again,
+            **self._search.looked._asdict(),
         }

@@ -1,7 +1,7 @@
-"""Breakpoints and watchpoints as GDB asks for them (`Z`, `z`), told to the timeline when it moves.
+"""GDB's breakpoints and watchpoints (`Z`, `z` packets), set in the timeline before it moves.
 
-GDB takes all its breakpoints out at every stop and puts them back before it goes on.  So the
-packets only note what is wanted; the timeline is told what differs when it is about to move.
+GDB removes all its breakpoints at every stop and inserts them again before it continues.  So the
+packets only record what GDB wants; `arm` gives the differences to the timeline before a move.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ _REG_RSP, _CONST64, _EQUAL, _END = b"\x26\x00\x07", b"\x25", b"\x13", b"\x27"
 
 
 def sp_is(expected: int) -> bytes:
-    """A condition: the stack pointer has this value."""
+    """Agent expression that is true if the stack pointer has this value."""
     return _REG_RSP + _CONST64 + expected.to_bytes(8, "big") + _EQUAL + _END
 
 
 @dataclass(frozen=True)
 class Point:
-    """One `Z` packet, or one of its conditions: several conditions mean any of them."""
+    """A `Z` packet with one of its conditions.  A packet with several conditions stops if any of
+    them is true."""
 
     type: int
     addr: int
@@ -38,14 +39,14 @@ class Point:
 
 
 def parse_points(body: bytes) -> list[Point]:
-    """`type,addr,kind[;Xlen,bytes...][;cmds...]` -> points.  ValueError when it is not that."""
+    """`type,addr,kind[;Xlen,bytes...][;cmds...]` -> points.  Raises ValueError."""
     head, _, rest = body.partition(b";")
     type_text, addr_text, kind_text = head.split(b",")
     type_, addr, kind = int(type_text, 16), int(addr_text, 16), int(kind_text, 16)
     if not (0 <= type_ <= 4 and 0 <= addr < 1 << 64 and 0 <= kind < 1 << 32):
         raise ValueError("no such breakpoint type")
     conditions = _parse_conditions(rest)
-    # GDB looks at a condition again where we say that it stops: one that is too long is its own.
+    # GDB evaluates conditions again at each stop, so one that is too long is left to GDB.
     if type_ > 1 or not conditions or max(map(len, conditions)) > _CONDITION_MAX:
         return [Point(type_, addr, kind)]
     return [Point(type_, addr, kind, cond) for cond in conditions]
@@ -71,20 +72,21 @@ class Breakpoints:
         self._set: dict[Point, int] = {}
         self._next_id = 1
         self._entry: tuple[int, int] | None = None
-        self.say: Callable[[str], None] | None = None  # to the user, while the rank moves
+        self.say: Callable[[str], None] | None = None  # prints to the user while the rank moves
         self._told: set[Point] = set()
-        self.told_kinds = frozenset[str]()  # `swbreak`, `hwbreak`: the client knows these words
+        self.told_kinds = frozenset[str]()  # which of `swbreak`, `hwbreak` the client supports
 
     def only_entry(self, entry: tuple[int, int] | None) -> None:
-        """Of the calls of the function at this address only the one with this stack pointer stops.
+        """ENTRY: (address of a function, stack pointer): breakpoints there stop only with that
+        value.
 
-        GDB's `reverse-finish` puts a plain breakpoint there, which any deeper call would hit.
+        GDB's `reverse-finish` sets a plain breakpoint there, which deeper calls would hit.
         """
         self._entry = entry
 
     def insert(self, points: list[Point]) -> None:
         if points[0].type > 1 and points[0].kind > _WATCH_MAX:
-            raise RdbError(f"{points[0].kind} bytes are too many to watch")
+            raise RdbError(f"cannot watch {points[0].kind} bytes: at most {_WATCH_MAX}")
         # A second Z for the same place replaces its conditions (GDB manual, E.2, `Z0`).
         self.remove(points[0])
         for point in points:
@@ -100,11 +102,8 @@ class Breakpoints:
         for old in [p for p in self._wanted if (p.type, p.addr, p.kind) == same]:
             del self._wanted[old]
 
-    def clear(self) -> None:
-        self._wanted.clear()
-
     def arm(self) -> None:
-        """Makes the timeline's breakpoints the wanted ones."""
+        """Sets the wanted points in the timeline and clears all others."""
         for point in [p for p in self._set if p not in self._wanted]:
             id_ = self._set.pop(point)
             if point.type <= 1:
@@ -127,17 +126,17 @@ class Breakpoints:
             self._set[point] = id_
 
     def _tell(self, point: Point) -> None:
-        """Once: the processor cannot watch this."""
+        """Tells the user, once for each point, that the processor cannot watch these bytes."""
         if point in self._told or self.say is None:
             return
         self._told.add(point)
         self.say(
-            f"rdb: the processor cannot watch these {point.kind} bytes at {point.addr:#x} as well; "
-            "their pages are protected, which is slower\n"
+            f"rdb: no hardware watchpoint is left for the {point.kind} bytes at {point.addr:#x}; "
+            "rdb protects their pages instead, which is slower\n"
         )
 
     def stop_word(self, id_: int, addr: int) -> str:
-        """The part of a stop reply that says which point it was."""
+        """The part of a stop reply that names the point."""
         point = next((p for p, number in self._set.items() if number == id_), None)
         if point is None:
             return ""

@@ -1,4 +1,4 @@
-"""What GDB says about a function's arguments, and what calls of it look like to GDB."""
+"""Conversion of a search for calls of a function between JSON and the timeline's types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def plan_of(asked: dict[str, Any]) -> Plan:
 
 
 def packed(calls: list[Call]) -> str:
-    """GDB takes long answers slowly."""
+    """The calls as JSON, compressed, in base64: GDB reads long answers slowly."""
     text = json.dumps([_row(call) for call in calls])
     return base64.b64encode(zlib.compress(text.encode(), 1)).decode()
 

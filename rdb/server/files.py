@@ -1,6 +1,6 @@
-"""`vFile`: the files of the recording, so that GDB finds the program on any machine.
+"""`vFile` (GDB manual, E.7): the files of the recording, so that GDB finds the program anywhere.
 
-Read-only.  A path is first looked up in the recording's store; of the host's own files only
+Files are read-only.  A path is first looked up in the recording's store.  Of the host's files only
 detached debug information may be read.
 """
 
@@ -19,7 +19,7 @@ from rdb.server.target import RankRecordingLike
 _PART_MIN = 2048
 _PART_MAX = PACKET_SIZE // 2 - 64  # escaping may double the bytes
 _HOST_FOLDERS = (DEBUG_FOLDER,)
-# File I/O protocol constants (GDB manual, E.13.9): not the host's.
+# Constants of the File I/O protocol (GDB manual, E.13.9); they differ from the host's.
 _WRITING = 0x1 | 0x2 | 0x8 | 0x200 | 0x400 | 0x800
 _ERRNO = {errno.ENOENT: 2, errno.EBADF: 9, errno.EACCES: 13, errno.EINVAL: 22, errno.EROFS: 30}
 
@@ -29,10 +29,10 @@ class Files:
         self.recording = recording
         self._open: dict[int, int] = {}
         self._next = 3
-        self._ahead: dict[int, tuple[int, int]] = {}  # where the next read begins, if in order
+        self._ahead: dict[int, tuple[int, int]] = {}  # fd -> (offset after the last read, its size)
 
     def handle(self, body: bytes) -> bytes:
-        """`vFile:` has been taken off; gives the reply, empty when the operation is not known."""
+        """The reply to the packet `vFile:BODY`; empty: the operation is not known."""
         operation, _, arguments = body.partition(b":")
         method = {
             b"setfs": self._setfs,
@@ -61,7 +61,7 @@ class Files:
         return list(self._open.values())
 
     def find(self, path: str) -> Path | None:
-        """The host's file that holds the bytes of the recorded program's `path`."""
+        """The file of this host with the contents of the recorded program's `path`; None: none."""
         stored = self.recording.store_path(path)
         if stored is not None:
             return Path(stored)
@@ -74,7 +74,7 @@ class Files:
         return None
 
     def _packed(self, path: str) -> Path | None:
-        """Debug information that came with the recording (rdb pack)."""
+        """Debug information in the recording's pack."""
         folder = self.recording.files_dir.parent / SYMBOLS
         below = os.path.relpath(os.path.normpath(path), DEBUG_FOLDER)
         found = folder / below
@@ -98,8 +98,8 @@ class Files:
 
     def _pread(self, arguments: bytes) -> bytes:
         number, count, offset = (int(word, 16) for word in arguments.split(b","))
-        # GDB asks for much more than it is about to look at, 0.1 us of its time a byte, and asks
-        # again for what is missing.  So the parts get longer only where it reads on and on.
+        # GDB asks for more than it uses, which costs it 0.1 us a byte, and asks again for what is
+        # missing.  So parts grow only while GDB reads sequentially.
         expected, part = self._ahead.get(number, (0, _PART_MIN))
         part = min(2 * part, _PART_MAX) if offset == expected else _PART_MIN
         data = os.pread(self._open[number], min(count, part), offset)

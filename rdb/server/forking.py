@@ -1,8 +1,8 @@
-"""Copies of a server, each for a rank of its own.
+"""Copies of a server, each for another rank.
 
-A session over many ranks opens one of them and forks its GDB and this server once the program's
-symbols are read (`rdb/session/template.py`): a copy shares their memory and is there at once.  GDB
-keeps the files open that it has read symbols from, so a copy of the server has them open, too.
+A session over many ranks opens one rank, and forks its GDB and this server once the program's
+symbols are read (`rdb/session/template.py`).  Copies share memory and start at once.  GDB keeps the
+files open from which it has read symbols, so a copy of the server keeps them open, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rdb.timeline.timeline import Timeline
 _HEARD_FDS = (0, 1, 2)
 
 Serve = Callable[[Timeline, RankRecording, int], object]
-"""Serves the rank over a descriptor until the other side has gone."""
+"""Serves the rank over a descriptor until the other side closes it."""
 
 
 @dataclass
@@ -37,13 +37,13 @@ class Forking:
         self._copies: set[int] = set()
 
     def fork(self, name: str, path: str, files: Iterable[int], serve: Serve) -> int:
-        """A copy for the rank NAME, which connects to the socket PATH; its process.
+        """Makes a copy for the rank NAME, which connects to the socket PATH; its process id.
 
-        It keeps the descriptors FILES.  What it has to say first is a line: nothing, or why the
-        rank cannot be opened.
+        The copy keeps the descriptors FILES.  It first sends one line: empty, or why the rank
+        cannot be opened.  Raises RdbError if the rank runs another program.
         """
         self._collect()
-        # Objects that are dropped later would close descriptors of the copy's own.
+        # Garbage of this process, if collected in the copy, would close descriptors of the copy.
         gc.collect()
         gc.freeze()
         recording = open_job(self.job).rank(name)
@@ -59,7 +59,7 @@ class Forking:
             _serve(self.job, name, path, files, serve)
             code = 0
         finally:
-            # Whatever is on the stack above belongs to the server that was copied.
+            # The callers' frames belong to the server that was copied.
             sys.stderr.flush()
             os._exit(code)
 
@@ -87,7 +87,7 @@ def _serve(job: str, name: str, path: str, files: Iterable[int], serve: Serve) -
 
 
 def _close_all_but(kept: Iterable[int]) -> None:
-    """Else the replicas of the rank that was copied would outlive their server."""
+    """Closes the replicas' sockets, among others: else the replicas would outlive their server."""
     first = 0
     for fd in sorted(kept):
         if first < fd:

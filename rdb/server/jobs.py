@@ -1,4 +1,4 @@
-"""One long operation at a time, on a thread of its own, so that an interrupt can be heard."""
+"""Runs one long operation at a time on a thread, so that interrupts can be read meanwhile."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from rdb.errors import system_errors
+
 
 class Job:
-    """An operation under way.  `wait` gives True once it is over; then `result()` may be asked."""
+    """An operation.  `wait` returns True once it is over; `result()` returns its result or raises
+    its exception, RdbError for an OSError."""
 
     def __init__(self, work: Callable[[], Any], wake_fd: int) -> None:
         self._work = work
@@ -23,11 +26,12 @@ class Job:
 
     def run(self) -> None:
         try:
-            self._value = self._work()
-        except BaseException as error:  # noqa: BLE001 - handed to whoever asks for the result
+            with system_errors():
+                self._value = self._work()
+        except BaseException as error:  # noqa: BLE001 - result() raises it
             self._error = error
         self._over.set()
-        with suppress(BlockingIOError):  # many wait to be read: whoever looks there will wake
+        with suppress(BlockingIOError):  # the pipe is full, so it is readable
             os.write(self._wake_fd, b"!")
 
     @property
@@ -45,7 +49,7 @@ class Job:
 
 
 class Worker:
-    """The thread that runs jobs, and a descriptor that becomes readable when one is over."""
+    """The thread that runs jobs, and a pipe that becomes readable when a job is over."""
 
     def __init__(self) -> None:
         self._read_fd, self._write_fd = os.pipe()
@@ -60,7 +64,7 @@ class Worker:
         return job
 
     def wait(self, job: Job, input_fd: int, on_input: Callable[[], bool]) -> None:
-        """Until the job is over; calls `on_input` when there is input (False: listen no more)."""
+        """Waits until the job is over.  Calls `on_input` at input until it returns False."""
         listening = True
         while not job.over:
             fds = [self._read_fd, input_fd] if listening else [self._read_fd]

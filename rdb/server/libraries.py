@@ -1,6 +1,7 @@
-"""Which files the dynamic linker has loaded: its list changes when the program opens or closes one.
+"""The dynamic linker's list of loaded files, which dlopen(3) and dlclose(3) change.
 
-GDB reads the list where the linker calls it, on its own way; a seek goes past that.
+GDB reads the list at a breakpoint in the linker.  A seek does not stop there, so we tell GDB when
+the list has changed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Libraries:
         self._debug = self._find(dict(_DYN.iter_unpack(auxv[: len(auxv) // 16 * 16])))
 
     def fingerprint(self) -> int:
-        """Equal if the list is; of a static program 0."""
+        """A hash of the list; 0 for a static program."""
         entries: list[tuple[int, ...]] = []
         place = self._word(self._debug + 8) if self._debug else 0
         while place and len(entries) < _MAX:
@@ -36,7 +37,7 @@ class Libraries:
         return hash(tuple(entries)) if entries else 0
 
     def _find(self, auxv: dict[int, int]) -> int:
-        """Address of r_debug: in the program's dynamic section, which ld.so has filled in."""
+        """Address of r_debug (link.h), which ld.so has put into the program's DT_DEBUG; 0: none."""
         start, count = auxv.get(_AT_PHDR, 0), min(auxv.get(_AT_PHNUM, 0), _MAX)
         headers = self._read(start, _PHDR.size * count) if start and count else b""
         base, dynamic = 0, 0

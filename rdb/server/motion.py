@@ -1,4 +1,4 @@
-"""Moving the rank: what resume packets and seeks ask of the timeline."""
+"""Moves of the rank: resume packets and seeks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from rdb.errors import RdbError
 from rdb.server.breakpoints import Breakpoints
-from rdb.server.marks import Mark, Marks
 from rdb.server.noticed import Noticed
+from rdb.server.stop_points import StopPoint, StopPoints
 from rdb.server.target import Debuggee, StoppedLike
 from rdb.server.threads import Threads, parse_thread
 from rdb.timeline.position import Position
@@ -22,27 +22,28 @@ class Motion:
         self.timeline = timeline
         self._threads = threads
         self.points = points
-        self.marks = Marks(timeline)
+        self.stop_points = StopPoints(timeline)
         self._interrupted = threading.Event()
         self.trouble: RdbError | None = None
-        """Why a request for memory or registers failed last; GDB hears that they cannot be read."""
+        """Why the last request for memory or registers failed; GDB only hears that they cannot be
+        read."""
         self.noticed: Noticed | None = None
-        """What GDB reads, if somebody wants to know."""
+        """Notes what GDB reads, if an evaluation is being watched."""
 
     def changed(self) -> None:
-        """The rank is not where (or what) it was: marks made before are of another state."""
+        """Call it when the rank was moved or changed: the present state is a new stop point."""
         self.noticed = None
-        self.marks.changed()
+        self.stop_points.changed()
 
-    def mark(self) -> Mark:
-        return self.marks.here()
+    def stop_point(self) -> StopPoint:
+        return self.stop_points.here()
 
     def interrupt(self) -> None:
         self._interrupted.set()
         self.timeline.interrupt()
 
     def resume(self, packet: bytes) -> Move | None:
-        """The move that a resume packet means; None when it is not one that we know."""
+        """The move that a resume packet asks for; None: it is no known resume packet."""
         if packet.startswith(b"vCont;"):
             try:
                 return self._actions([one.partition(b":") for one in packet[6:].split(b";")])
@@ -53,14 +54,15 @@ class Motion:
             return self._moving(lambda: self.timeline.step(False, thread=thread))
         if packet == b"bc":
             return self._moving(lambda: self.timeline.cont(False))
-        if packet.startswith((b"vRun;", b"R")):  # `run`: the recording's start is the program's
+        if packet.startswith((b"vRun;", b"R")):  # `run` goes to the start of the recording
             return self._moving(self.timeline.goto_start)
         if re.fullmatch(rb"[cs]|[CS][0-9a-fA-F]{2}", packet):
             return self._action(packet, self._threads.stepped, alone=False)
         return None
 
     def _actions(self, actions: list[tuple[bytes, bytes, bytes]]) -> Move | None:
-        """Which thread is to step, if one is; if no other action is given the others must wait."""
+        """The move of a vCont packet.  The first step action decides which thread steps; if it is
+        the only action, other threads do not run."""
         for action, colon, thread in actions:
             if action[:1] in (b"s", b"S", b"r"):
                 one = bool(colon) and thread != b"-1" and not thread.endswith(b".-1")
@@ -69,7 +71,7 @@ class Motion:
         return self._action(actions[0][0], 0, alone=False)
 
     def _action(self, action: bytes, thread: int, alone: bool) -> Move | None:
-        # A signal to deliver (`C`, `S`) is not: signals come from the recording alone.
+        # The signal of `C` and `S` is ignored: signals come from the recording only.
         if action[:1] in (b"c", b"C"):
             return self._moving(lambda: self.timeline.cont(True))
         if action[:1] in (b"s", b"S"):
@@ -85,12 +87,12 @@ class Motion:
     def _moving(self, move: Move) -> Move:
         def run() -> StoppedLike:
             self._interrupted.clear()
-            before = self.marks.serial, self.timeline.gpr
+            before = self.stop_points.serial, self.timeline.gpr
             self.changed()
             self.points.arm()
             stopped = move()
             if stopped.reason == "diverged" and self.timeline.gpr == before[1]:
-                self.marks.serial = before[0]  # a branch that had no way on has still none
+                self.stop_points.serial = before[0]  # the branch did not move
             return stopped
 
         return run
@@ -99,16 +101,19 @@ class Motion:
         timeline = self.timeline
         while True:
             stopped = timeline.step(True, thread=thread, alone=alone)
-            inside = timeline.thread == thread and start <= timeline.gpr.rip < end
+            inside = timeline.thread == thread and start <= timeline.gpr.pc < end
             if stopped.reason != "step" or not inside or self._interrupted.is_set():
                 return stopped
 
     def seek(self, text: str) -> StoppedLike:
-        """START, END, a position's name, or `@N` for mark N.  Interrupted: back to where it was."""
+        """Goes to START, END, a position, or `@N` (stop point N).  Raises Usage for another text.
+
+        If the seek is interrupted, the rank stays at its position.
+        """
         word = text.strip()
         self._interrupted.clear()
         if word.startswith("@"):
-            return self.marks.seek(word)
+            return self.stop_points.seek(word)
         self.changed()
         stopped: StoppedLike
         if word.upper() == "START":
@@ -120,12 +125,15 @@ class Motion:
         return stopped
 
     def renew(self) -> None:
-        """The recording has grown."""
-        self.marks.name_end()
+        """Takes in what has been recorded since."""
+        self.stop_points.name_end()
         self.timeline.renew()
 
     def last_change(self, addr: int, length: int) -> StoppedLike | None:
-        """Back to just before the last change of these bytes; None: there is none, it stays."""
+        """Goes back to just before the last change of these bytes.
+
+        None: there is none; the rank does not move.
+        """
         self._interrupted.clear()
         found = self.timeline.last_change(addr, length)
         if found is None:
@@ -134,7 +142,8 @@ class Motion:
         return self.timeline.seek(found)
 
     def next_event(self) -> int | None:
-        """The event that the instruction one stands before brings about, if it does."""
+        """The event that the next instruction makes; None: it makes none.  The rank does not
+        move."""
         here = self.timeline.position
         before = self.timeline.event
         self.timeline.step(True)

@@ -1,4 +1,4 @@
-"""What GDB read of the rank while it evaluated something: on that, and on registers, it depends."""
+"""The memory that GDB read to evaluate an expression: the value depends on it and on registers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OTHER = (b"M", b"X", b"G", b"P", b"qGetTLSAddr", b"vFile")
 class Noticed:
     memory: dict[tuple[int, int], bytes] = field(default_factory=dict)  # by address and length
     whole: bool = True
-    """False: it depends on something else, too."""
+    """False: the value also depends on something else."""
 
     def read(self, addr: int, length: int, data: bytes) -> None:
         self.memory[addr, length] = data
@@ -29,7 +29,7 @@ class Noticed:
             self.whole = False
 
     def narrow(self, fetched: Sequence[Place], needed: Sequence[Place]) -> None:
-        """Only these parts of what was fetched were needed."""
+        """Keeps only the NEEDED parts of the FETCHED blocks."""
         parts = {(at, size): self.memory.pop((at, size), b"") for at, size in fetched}
         starts = sorted(parts)
         for addr, length in needed:
@@ -40,7 +40,7 @@ class Noticed:
 
     @property
     def ranges(self) -> list[tuple[int, bytes]]:
-        """What touches or overlaps is one."""
+        """(address, bytes) of the memory that was read; adjacent and overlapping blocks joined."""
         found: list[tuple[int, bytearray]] = []
         for (addr, _), data in sorted(self.memory.items()):
             end = found[-1][0] + len(found[-1][1]) if found else -1
@@ -51,20 +51,21 @@ class Noticed:
         return [(addr, bytes(data)) for addr, data in found]
 
     def lookout(self, registers: int, gpr: Gpr, folds: Sequence[ArrayPlan]) -> Lookout | None:
-        """None: it depends on more than that."""
+        """The lookout of the evaluation; None: the value depends on more than a lookout can
+        hold."""
         found = Lookout(registers, gpr, self.ranges, folds)
         return found if self.whole and found.fits else None
 
 
 class Lookouts:
-    """The newest ones; each has a number of its own."""
+    """The newest lookouts, at most LOOKOUTS; each has a place (number) in the agent."""
 
     def __init__(self) -> None:
         self._next = 0
         self._known: dict[int, Lookout] = {}  # by place
 
     def add(self, lookout: Lookout) -> int:
-        """The place of the agent's that it takes."""
+        """The place in the agent that the lookout takes."""
         place = self._next
         self._known[place] = lookout
         self._next = (self._next + 1) % LOOKOUTS

@@ -1,4 +1,4 @@
-"""`qXfer` objects: target description, auxiliary vector, the program's path, the threads."""
+"""`qXfer` objects (GDB manual, E.4): target description, auxv, the program's path, threads."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _AT_NULL, _AT_ENTRY = 0, 9
 
 @dataclass(frozen=True)
 class Objects:
-    """The bytes of each object; but for the threads they do not change while a rank is served."""
+    """The bytes of each object.  Only the threads change while a rank is served."""
 
     exec_file: str
     auxv: bytes
     threads: Callable[[], bytes]
 
     def handle(self, body: bytes) -> bytes:
-        """`object:read:annex:offset,length`; empty for an object that we have not."""
+        """The reply to `qXfer:BODY`, `object:read:annex:offset,length`; empty: no such object."""
         try:
             name, operation, annex, window = body.split(b":")
             offset_text, length_text = window.split(b",")
@@ -50,7 +50,10 @@ class Objects:
 
 
 def correct_auxv(auxv: bytes, entry: int) -> bytes:
-    """AT_ENTRY as the program's file has it: in memory it is where rdb takes over from ld.so."""
+    """The auxiliary vector with the AT_ENTRY of the program's file.
+
+    In memory AT_ENTRY is the address at which rdb takes over from ld.so.
+    """
     pairs = [
         (key, entry if key == _AT_ENTRY and entry else value)
         for key, value in struct.iter_unpack("<QQ", auxv[: len(auxv) // 16 * 16])

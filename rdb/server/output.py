@@ -1,7 +1,7 @@
-"""What the program had written by an event.
+"""The program's output up to an event.
 
-The log does not hold it (it is in the program's memory when it is written), so a replica of its own
-runs from the start, or from an event, to that event and keeps it.
+The log does not hold output: it is in the program's memory at the time of the write.  So a replica
+runs from the start, or from an event, to that event, and its agent keeps the output.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def recorded_output(
 ) -> Iterator[tuple[int, int, bytes]]:
     """(event, descriptor, bytes) of each write after event `since` up to and including `until`.
 
-    `look` is told the part that is done; what it raises ends it.
+    `look` is called with the finished part, 0 to 1; an exception of it ends the run.
     """
     start = max(travel.origin.event, -1 if since is None else since)
     if start >= until:

@@ -6,17 +6,20 @@ import os
 import select
 from dataclasses import dataclass
 
+from rdb.trace import tracer
+
 INTERRUPT = b"\x03"
 #: Bytes of packet data we accept and announce (`PacketSize`).
 PACKET_SIZE = 0x20000
-#: Longer requests than announced are taken, too: rdb's own may be.  This is where it ends.
+#: The longest request: rdb's own requests may be longer than announced.
 REQUEST_MAX = 16 << 20
-_KEPT = 64  # bytes of a request that is longer, to say what it was
-_ESCAPED = b"}#$*"  # the first one stands for itself in what the others become
+_KEPT = 64  # bytes kept of a request that is too long, to name it
+_ESCAPED = b"}#$*"  # `}` first: escaping the others adds `}`
+_trace = tracer("rsp")
 
 
 def escape(data: bytes) -> bytes:
-    """Binary data as it may stand in a reply: `#`, `$`, `}` and `*` escaped."""
+    """Binary data for a reply, with `#`, `$`, `}` and `*` escaped (GDB manual, E.1)."""
     for byte in _ESCAPED:
         data = data.replace(bytes((byte,)), bytes((0x7D, byte ^ 0x20)))
     return data
@@ -49,7 +52,7 @@ class Packet:
     data: bytes
     interrupt: bool = False
     too_long: bool = False
-    """More than REQUEST_MAX: `data` is how it begins."""
+    """It had more than REQUEST_MAX bytes; `data` is its beginning."""
 
 
 class Connection:
@@ -60,19 +63,23 @@ class Connection:
         self._write_fd = write_fd
         self._buffer = bytearray()
         self._last_sent = b""
-        self._too_long = b""  # how the request begins whose end has not come yet
+        self._too_long = b""  # beginning of a too long request whose end has not come yet
         self.acks = True
         self.closed = False
 
     def send(self, data: bytes) -> None:
+        if _trace:
+            _trace(f"-> {data!r}")
         self._last_sent = frame(data)
         self._write(self._last_sent)
 
     def poll(self) -> Packet | None:
-        """The next whole packet that is already here, if any."""
+        """The next whole packet in the buffer; None: there is none."""
         while self._buffer:
             if self._buffer[0] == INTERRUPT[0]:
                 del self._buffer[:1]
+                if _trace:
+                    _trace("<- interrupt")
                 return Packet(b"", interrupt=True)
             if self._buffer[0] == ord("-") and self.acks and self._last_sent:
                 del self._buffer[:1]
@@ -80,7 +87,7 @@ class Connection:
                 continue
             start = self._buffer.find(b"$")
             if self._buffer[0] != ord("$"):
-                # Acks and line noise before a packet mean nothing; an interrupt among them does.
+                # Acks and noise before a packet are skipped, but not an interrupt among them.
                 skip = len(self._buffer) if start < 0 else start
                 interrupt = self._buffer.find(INTERRUPT, 0, skip)
                 del self._buffer[: skip if interrupt < 0 else interrupt]
@@ -91,7 +98,7 @@ class Connection:
                     self._too_long = self._too_long or bytes(self._buffer[1 : _KEPT + 1])
                     self._buffer[:] = b"$"
                 return None
-            # A `$` is never data: what comes before a second one is a packet that was cut short.
+            # `$` is never data: bytes before a second `$` are a packet that was cut short.
             start = self._buffer.rfind(b"$", 0, end)
             data = bytes(self._buffer[start + 1 : end])
             check = bytes(self._buffer[end + 1 : end + 3])
@@ -106,11 +113,13 @@ class Connection:
                 continue
             if self.acks:
                 self._write(b"+")
+            if _trace:
+                _trace(f"<- {data!r}")
             return Packet(data)
         return None
 
     def fill(self) -> None:
-        """Reads what has come; call it when there is something.  Sets `closed` at the end."""
+        """Reads available bytes; blocks if there are none.  Sets `closed` at the end of input."""
         try:
             chunk = os.read(self.read_fd, 65536)
         except ConnectionResetError:
@@ -121,13 +130,13 @@ class Connection:
             self.closed = True
 
     def quiet(self, timeout_s: float) -> bool:
-        """Does nothing come for so long?"""
+        """Does no byte arrive within TIMEOUT_S?"""
         if self._buffer or self.closed:
             return False
         return not select.select([self.read_fd], [], [], timeout_s)[0]
 
     def receive(self) -> Packet | None:
-        """Waits for a packet; None when the other side has gone."""
+        """Waits for a packet; None: the other side has closed the connection."""
         while True:
             packet = self.poll()
             if packet is not None:

@@ -1,6 +1,7 @@
-"""Who is at the other end of a connection over the loopback: anybody on the machine can connect.
+"""The user at the other end of a connection over the loopback, to which any user can connect.
 
-The kernel lists the sockets of the network namespace, each with its owner (proc_net_tcp(5)).
+The kernel lists the sockets of the network namespace with their owners (proc(5),
+/proc/net/tcp).
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-_ESTABLISHED = "01"  # only there does the owner's column mean something
+_ESTABLISHED = "01"  # the owner's column is valid only in this state
 _MAPPED = "0000000000000000FFFF0000"  # ::ffff:0:0/96, in words of the machine's byte order
 
 
 def allowed(peer: socket.socket, tables: Iterable[Path] = TABLES) -> bool:
-    """Is the other end ours, or root's, who can do anything to us anyway?"""
-    owner = owner_of(peer.getpeername(), peer.getsockname(), tables)
+    """Does the other end belong to this user or to root?  False if it is gone already."""
+    try:
+        theirs = peer.getpeername()
+    except OSError:
+        return False
+    owner = owner_of(theirs, peer.getsockname(), tables)
     return owner is not None and owner in (os.geteuid(), 0)
 
 
@@ -30,7 +35,7 @@ def owner_of(
         try:
             lines = table.read_text().splitlines()[1:]
         except OSError:
-            continue  # no IPv6 here, say; who is in no table is refused
+            continue  # for example no IPv6; a peer in no table is refused
         for line in lines:
             fields = line.split()
             if len(fields) < 8 or fields[3] != _ESTABLISHED:
@@ -41,6 +46,6 @@ def owner_of(
 
 
 def _address(address: tuple[str, int]) -> str:
-    """127.0.0.1:80 as the tables have it, 0100007F:0050."""
+    """127.0.0.1:80 as the tables have it: 0100007F:0050."""
     number = int.from_bytes(socket.inet_aton(address[0]), "little")
     return f"{number:08X}:{address[1]:04X}"

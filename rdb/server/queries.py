@@ -1,8 +1,9 @@
-"""`qRdb.*`: what our GDB extension asks beyond the GDB protocol.
+"""`qRdb.*`: the requests of our GDB extension.
 
-A request is `qRdb.NAME[:ARGUMENTS]`, an answer a JSON object in hex.  An operation that takes
-longer than a moment answers {"pending": true}: ask `qRdb.poll` until it is over, or `qRdb.cancel`.
-Failure is {"error": TEXT, "hint": TEXT or null, "exit_code": N, "kind": CLASS}.
+A request is `qRdb.NAME[:ARGUMENTS]`, its answer a JSON object in hex.  An operation that takes
+longer than 0.5 s answers {"pending": true}: then `qRdb.poll` waits for it, `qRdb.cancel` ends it.
+The answer to a failed request is {"error": TEXT, "hint": TEXT or null, "exit_code": N,
+"kind": CLASS}.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rdb.errors import RdbError
-from rdb.recording.symbols.detached import SOURCES
+from rdb.recording.symbols.detached import SOURCES, SYMBOLS
+from rdb.recording.symbols.named import files_lack
 from rdb.replay.arrays import ArrayPlan
 from rdb.server.asking import asked
 from rdb.server.bisecting import Bisecting
@@ -46,7 +48,7 @@ class Queries:
             "renew": self._renew,
             "last-change": self._last_change,
             "entry": self._entry,
-            "kept": lambda text: {"kept": motion.marks.kept()},
+            "kept": lambda text: {"kept": motion.stop_points.kept()},
             "branch-drop": self._branch_drop,
             "maps": lambda text: {"maps": [list(one) for one in self._timeline.maps()]},
             "info": self._info,
@@ -60,11 +62,12 @@ class Queries:
             },
             "receive-into": self._receive_into,
             "fold": self._fold,
+            "lacks": self._lacks,
             "asked": lambda text: asked(self._timeline, recording),
         }
 
     def handle(self, body: bytes) -> bytes:
-        """`qRdb.` has been taken off.  Empty: not known."""
+        """The reply to the packet `qRdb.BODY`; empty: no such request."""
         name, _, text = body.decode("utf-8", "replace").partition(":")
         if name == "poll":
             return encode(self._wait(_PATIENCE_S))
@@ -75,7 +78,7 @@ class Queries:
         if operation is None:
             return b""
         if self._job is not None:
-            return encode(failure(RdbError("still busy with another request")))
+            return encode(failure(RdbError("rdb's server still works on another request")))
         self._searches.begin()
         self._job = self._worker.start(lambda: operation(text))
         return encode(self._wait(_PATIENCE_S))
@@ -85,7 +88,7 @@ class Queries:
         return self._job is not None
 
     def settle(self) -> None:
-        """Waits for whatever is under way: nobody else may use the timeline meanwhile."""
+        """Waits for a request under way: only it may use the timeline."""
         if self._job is not None:
             self._job.wait()
 
@@ -97,7 +100,7 @@ class Queries:
     def _wait(self, timeout_s: float) -> Answer:
         job = self._job
         if job is None:
-            return failure(RdbError("nothing is under way"))
+            return failure(RdbError("no request is under way"))
         if not job.wait(timeout_s):
             return {"pending": True, **self._searches.progress}
         self._job = None
@@ -112,21 +115,21 @@ class Queries:
         return answer
 
     def _state(self, text: str) -> Answer:
-        mark = self._motion.mark()
+        point = self._motion.stop_point()
         timeline = self._timeline
         return {
-            "mark": mark.number,
-            "serial": mark.serial,
+            "stop_point": point.number,
+            "serial": point.serial,
             "event": timeline.live_event if timeline.branch else timeline.event,
             "branch": timeline.branch,
             "branch_number": timeline.branch_number,
             "at_start": timeline.at_start,
             "at_end": timeline.at_end,
             "lost": timeline.lost,
-            "pc": timeline.gpr.rip,
+            "pc": timeline.gpr.pc,
             "thread": timeline.thread,
             "threaded": self._recording.schedule.threaded,
-            "position": str(mark.position),
+            "position": str(point.position),
             "libraries": self._libraries.fingerprint(),
         }
 
@@ -135,12 +138,12 @@ class Queries:
         return self._moved(self._motion.seek(text))
 
     def _renew(self, text: str) -> Answer:
-        """What has been recorded meanwhile is there from now on; one stays where one is."""
+        """Takes in what has been recorded since; the rank does not move."""
         self._motion.renew()
         return self._state("")
 
     def _branch_drop(self, text: str) -> Answer:
-        self._motion.marks.drop_branch(int(text))
+        self._motion.stop_points.drop_branch(int(text))
         return {}
 
     def _moved(self, stopped: StoppedLike) -> Answer:
@@ -166,7 +169,8 @@ class Queries:
         return answer
 
     def _entry(self, text: str) -> Answer:
-        """ADDRESS,STACK_POINTER: the call that the next reverse-finish is about; nothing: all."""
+        """ADDRESS,STACK_POINTER: the call at whose entry the next reverse-finish stops; empty:
+        any."""
         if text:
             addr, sp = (int(word, 0) for word in text.split(","))
             self._motion.points.only_entry((addr, sp))
@@ -176,7 +180,7 @@ class Queries:
 
     def _info(self, text: str) -> Answer:
         recording = self._recording
-        sources = recording.files_dir.parent / SOURCES  # of a pack
+        sources = recording.files_dir.parent / SOURCES  # exists in an unpacked job
         return {
             "sources": str(sources) if sources.is_dir() else None,
             "job": recording.files_dir.parent.name,
@@ -190,7 +194,7 @@ class Queries:
         }
 
     def _describe(self, text: str) -> Answer:
-        """EVENT: as its record says it; EVENT,TIMES: so many in a row."""
+        """EVENT, or EVENT,TIMES with the number of repetitions to show."""
         event, _, times = text.partition(",")
         return {"text": self._recording.describe(int(event), int(times) if times else None)}
 
@@ -199,7 +203,7 @@ class Queries:
         return {"receive": receive_answer(self._recording.last_receive(before))}
 
     def _receive_into(self, text: str) -> Answer:
-        """EVENT,ADDRESS,LENGTH: the message with which the event wrote there."""
+        """EVENT,ADDRESS,LENGTH: the message with which the event wrote these bytes."""
         event, addr, length = (int(word, 0) for word in text.split(","))
         return {"receive": receive_answer(self._recording.receive_into(event, addr, length))}
 
@@ -208,14 +212,24 @@ class Queries:
         plan = ArrayPlan.of(json.loads(bytes.fromhex(text)))
         return self._timeline.fold(plan)._asdict()
 
+    def _lacks(self, text: str) -> Answer:
+        """{"name", "but": [beginning of a path, ...], "with": path}: does no mapped binary define
+        that name?  Binaries whose path begins with one of "but" are ignored, except "with"."""
+        asked, recording = json.loads(bytes.fromhex(text)), self._recording
+        but = tuple(asked["but"])
+        paths = (one for one in recording.files if one == asked["with"] or not one.startswith(but))
+        stored = {one: recording.store_path(one) for one in paths}
+        symbols = recording.files_dir.parent / SYMBOLS
+        return {"lacks": files_lack(stored, symbols, asked["name"])}
+
     def _trouble(self, text: str) -> Answer:
-        """Why memory or registers could not be asked for since this was asked last, if so."""
+        """Why a request for memory or registers failed since the last call; "": none failed."""
         trouble, self._motion.trouble = self._motion.trouble, None
         return {"text": trouble.message if trouble is not None else ""}
 
     def _bisect_start(self, text: str) -> Answer:
         """{"last": bool, "low": event or null, "high": ..., "jobs": N or null,
-        "alive": [address, ...]} in hex."""
+        "alive": [address, ...], "between": [position, position]} in hex."""
         options = json.loads(bytes.fromhex(text))
         self._searches.use_jobs(options.get("jobs"))
         self._bisecting = Bisecting(
@@ -225,6 +239,7 @@ class Queries:
             options.get("high"),
             bool(options.get("events_only")),
             options.get("alive", ()),
+            options.get("between", ()),
         )
         return {**self._bisecting.begin(), **self._state("")}
 

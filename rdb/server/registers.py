@@ -1,8 +1,8 @@
-"""Registers as GDB's amd64-linux-avx description orders them, and that description (target.xml).
+"""Registers in the order of GDB's amd64-linux-avx description, and that description (target.xml).
 
-The numbers GDB uses in `p`, `P` and stop replies follow the order of `target.xml`, which is the
-order of GDB's own amd64-avx-linux description; `g` is their concatenation.  Vector and x87 state
-comes as a standard-format XSAVE area (Intel SDM vol. 1 ch. 13.4).
+The register numbers in `p`, `P` and stop replies follow the order of `target.xml`; `g` is the
+concatenation of all registers.  Vector and x87 state is in an XSAVE area in the standard format
+(Intel SDM, volume 1, 13.4).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CONTROL = ("fctrl", "fstat", "ftag", "fiseg", "fioff", "foseg", "fooff", "fop")
 _XSTATE_X87, _XSTATE_SSE, _XSTATE_AVX = 1, 2, 4
 _XSTATE_BV = 512
 _AVX = 576
-#: An XSAVE area that holds what we serve.
+#: Bytes of an XSAVE area with x87, SSE and AVX state.
 XSAVE_BYTES = 832
 
 
@@ -56,7 +56,8 @@ NUMBERS = {register.name: number for number, register in enumerate(REGISTERS)}
 
 
 class RegisterFile:
-    """One set of registers, read and changed by GDB's register numbers."""
+    """One set of registers.  `read` and `write` take GDB's register numbers; `write` raises
+    ValueError for a value of another size."""
 
     def __init__(self, general: dict[str, int], xsave: bytes) -> None:
         self.general = general
@@ -66,7 +67,8 @@ class RegisterFile:
         self._initialise_unused()
 
     def _initialise_unused(self) -> None:
-        """What XSTATE_BV says is in its initial state is not stored: store it."""
+        """Stores the initial values of components that XSTATE_BV marks as unused (SDM, volume 1,
+        13.6)."""
         (used,) = struct.unpack_from("<Q", self.xsave, _XSTATE_BV)
         if not used & _XSTATE_X87:
             self.xsave[0:24] = struct.pack("<HHBBHQQ", 0x37F, 0, 0, 0, 0, 0, 0)
@@ -149,7 +151,8 @@ class RegisterFile:
         struct.pack_into("<HHBBHQQ", self.xsave, 0, fcw, fsw, ftw, pad, fop, fip, fdp)
 
     def _full_tags(self, abridged: int, status: int) -> int:
-        """The x87 tag word with two bits a register, as FNSTENV stores it (SDM vol. 1, 8.1.7)."""
+        """The x87 tag word with two bits a register, as FNSTENV stores it (SDM, volume 1,
+        8.1.7)."""
         top = (status >> 11) & 7
         tags = 0
         for physical in range(8):

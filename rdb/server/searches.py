@@ -1,7 +1,7 @@
-"""`qRdb.*` for searches: events of the log, output, changes of bytes.
+"""`qRdb.*` requests that search: events of the log, output, changes of bytes, calls.
 
-Each runs on the worker's thread; an interrupt ends it with what it has found by then, which the
-answer says ("interrupted").  `progress` is what a request under way answers to `qRdb.poll`.
+Searches run on the worker's thread.  An interrupt ends a search; its answer then has what was found
+so far, and "interrupted".  `progress` is the answer to `qRdb.poll` during a search.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rdb.recording.log.record import Record
 from rdb.recording.log.syscalls import SYSCALLS
 from rdb.recording.query.fields import PATH_ARGUMENT
 from rdb.recording.query.find import find_events
-from rdb.recording.query.query import Query
+from rdb.recording.query.query import Query, of_events
 from rdb.replay.arrays import ArrayPlan
 from rdb.replay.protocol import Seen
 from rdb.server.breakpoints import sp_is
@@ -30,14 +30,14 @@ from rdb.timeline import scan
 from rdb.timeline.calls import CallSearch, NotPlain
 from rdb.timeline.changes import Change, ChangeSearch, Leave
 from rdb.timeline.parallel import processors
-from rdb.timeline.points import Points
+from rdb.timeline.points import Points, Until
 from rdb.timeline.position import Position
 from rdb.timeline.stopped import Interrupted
 from rdb.timeline.timeline import Timeline
 
 Answer = dict[str, Any]
 _PATH_MAX = 4096
-_NAMING_S = 1.0  # of processor time: a busy machine changes no answer
+_NAMING_S = 1.0  # processor time, so that answers do not depend on the load
 
 
 class Searches:
@@ -51,9 +51,13 @@ class Searches:
         self._users_points: Points | None = None
         self._lookouts = Lookouts()
         self.operations: dict[str, Callable[[str], Answer]] = {
-            "hash": lambda text: {"hash": f"{self._timeline.hash():x}"},  # of all memory
+            "hash": lambda text: {"hash": f"{self._timeline.hash():x}"},  # of all upper memory
             "ahead": self._ahead,
+            "until": self._until,
             "find-event": self._find_event,
+            "of-events": lambda text: dict(
+                zip(("of_events", "hint"), of_events(_options(text)["query"]), strict=True)
+            ),
             "notice": self._notice,
             "same-on": self._same_on,
             "output": self._output,
@@ -69,11 +73,11 @@ class Searches:
         }
 
     def begin(self) -> None:
-        """A request: an interrupt that ended the one before is not for this one."""
+        """A request begins: forgets an interrupt that ended an earlier one."""
         self._timeline.control.begin()
 
     def seeking(self) -> None:
-        """A seek begins: what it says about how far it is, is what is answered meanwhile."""
+        """A seek begins: `progress` now shows the progress of the seek."""
 
         def hear(what: str, part: float) -> None:
             if what == "seek":
@@ -106,7 +110,7 @@ class Searches:
             self._searching = False
 
     def use_jobs(self, count: int | None) -> None:
-        """So many replicas at a time; None: one for each processor."""
+        """Sets how many replicas run at a time; None: one for each processor."""
         self._timeline.travel.jobs = count or processors()
 
     def _look(self, part: float) -> None:
@@ -114,14 +118,29 @@ class Searches:
         self._timeline.control.check()
 
     def _ahead(self, event: str) -> Answer:
-        """This event is asked for next: another processor goes there meanwhile."""
+        """EVENT: the next request will go there, so another replica runs there in the
+        background."""
         self._timeline.travel.ahead.prepare((Position(int(event)),))
         return {}
 
+    def _until(self, text: str) -> Answer:
+        """{"position", "forward", "passed"}: where the next motions must stop (Until in
+        timeline/points.py); empty: no such limit."""
+        asked = _options(text)
+        until = (
+            Until(Position.parse(asked["position"]), asked["forward"], asked["passed"])
+            if asked
+            else None
+        )
+        self._timeline.points.until = until
+        return {}
+
     def _find_event(self, text: str) -> Answer:
-        """{"query", "way": next|prev|all, "limit"}: rows, one for each run of events that one
-        record stands for; `count` says how many events there are, `records` in how many rows.
-        With "first" and "last" between these instead of from here."""
+        """{"query", "way": next|prev|all, "limit", "first", "last"}: events that match a query.
+
+        `rows`: at most "limit" runs of events of one record; `count`: number of events;
+        `records`: number of runs.  "first" and "last" bound the search instead of the position.
+        """
         asked = _options(text)
         query = Query(asked["query"])
         here, timeline = self._timeline.position, self._timeline
@@ -152,8 +171,8 @@ class Searches:
         return answer
 
     def _notice(self, text: str) -> Answer:
-        """{"fresh": bool}: from now on what GDB reads is noticed, for `same-on`; fresh: what was
-        noticed before was about other expressions."""
+        """{"fresh": bool}: begins to note what GDB reads, for `same-on`; fresh: the lookouts so far
+        belong to other expressions and are dropped."""
         if _options(text)["fresh"]:
             self._lookouts = Lookouts()
         self._motion.noticed = Noticed()
@@ -161,10 +180,15 @@ class Searches:
 
     def _same_on(self, text: str) -> Answer:
         """{"folds": [plan, ...], "registers": bits, "last", "fetched": [[address, length], ...],
-        "needed": parts of these that count}: on over events as long as what GDB has
-        read since `notice`, and these registers, are as they were here or at one of the last ones
-        that this was asked at.  `place`: how this one is called; `checked`: up to this event it is
-        so; `rows`: [event, place, refused, values of folds], until the next.  The rank stays."""
+        "needed": [[address, length], ...]}: how long the value of an expression stays known.
+
+        The evaluation that just ended read memory (noted since `notice`; of the fetched blocks
+        only the needed parts count) and registers; with their values it becomes a lookout.  The
+        timeline runs over events, at most to "last", while one of the newest lookouts matches.
+        `place`: number of the new lookout; null: the value depends on more.  `checked`: the last
+        event at which a lookout matched.  `rows`: [event, place, refused, values of folds], each
+        valid until the next.  The rank does not move.
+        """
         asked, noticed = _options(text), self._motion.noticed
         self._motion.noticed = None
         timeline = self._timeline
@@ -190,7 +214,7 @@ class Searches:
         return answer
 
     def _path(self, record: Record) -> str | None:
-        """The path a call was given: the log has it not, the program's memory has."""
+        """The path argument of a call, from the memory of a replica at the event."""
         place = PATH_ARGUMENT[SYSCALLS[record.nr][0]]
         walker = self._timeline.travel.to(Position(record.event))
         try:
@@ -200,7 +224,7 @@ class Searches:
         return data.partition(b"\0")[0].decode(errors="replace")
 
     def _output(self, text: str) -> Answer:
-        """{"since": event or null}: pieces written up to here."""
+        """{"since": event or null}: output between that event and the position."""
         since = _options(text).get("since")
         pieces: list[Answer] = []
         answer: Answer = {"output": pieces}
@@ -214,10 +238,10 @@ class Searches:
         return answer
 
     def _changes(self, text: str) -> Answer:
-        """{"addr", "length", "from", "to", "limit", "frame", "jobs"}: writes to the bytes.
+        """{"addr", "length", "from", "to", "limit", "frame", "jobs"}: changes of these bytes.
 
-        "frame" is [first instruction, stack pointer there, return address] of the function that the
-        bytes are a local of: what others write there is not meant.
+        "frame" is [entry address, stack pointer there, return address] of the function whose local
+        the bytes are: changes outside of that call are not listed.
         """
         asked = _options(text)
         rows: list[Answer] = []
@@ -234,7 +258,7 @@ class Searches:
         return answer
 
     def _first_change(self, text: str) -> Answer:
-        """As `changes`; to just before the first one, and what event made it, if one did."""
+        """As `changes`: goes to just before the first change; "by": the event that made it."""
         asked = _options(text)
         answer: Answer = {"found": False}
         with self._search(answer):
@@ -258,7 +282,7 @@ class Searches:
         start = _position(asked["from"]) or travel.origin.position
         end, leave = _position(asked["to"]), None
         if end is None and self._recording.end is None:
-            end = Position(travel.last_event)  # killed, nobody knows how far behind it
+            end = Position(travel.last_event)  # killed: what ran after the last event is not known
         if asked["frame"] is not None:
             entry, sp, back = asked["frame"]
             entered = self._entered(entry, sp)
@@ -268,7 +292,8 @@ class Searches:
         return ChangeSearch(travel, (asked["addr"], asked["length"]), start, end, leave, most)
 
     def _entered(self, entry: int, sp: int | None) -> Position | None:
-        """Where the function at `entry` was last entered, with this stack pointer."""
+        """The newest position at which the function at `entry` was entered with this stack pointer
+        (None: any)."""
         points, timeline = Points(), self._timeline
         points.set_breakpoint(1, entry, b"" if sp is None else sp_is(sp))
         found = scan.last_hit(timeline.travel, points, timeline.position, timeline.recorded_gpr)
@@ -287,7 +312,7 @@ class Searches:
         }
 
     def _step_back(self, text: str) -> Answer:
-        """One instruction, or event."""
+        """Goes one instruction or event back."""
         self._motion.changed()
         timeline = self._timeline
         stopped = timeline.step(False)
@@ -300,7 +325,7 @@ class Searches:
         }
 
     def _last_at(self, text: str) -> Answer:
-        """{"addr", "sp" or null}: where that instruction was last come to, with this stack
+        """{"addr", "sp" or null}: the newest arrival at that instruction with that stack
         pointer."""
         asked = _options(text)
         answer: Answer = {"position": None}
@@ -310,8 +335,10 @@ class Searches:
         return answer
 
     def _calls(self, text: str) -> Answer:
-        """{"plan", "limit", "jobs"}: the calls from here on, where one begins, as raw bytes;
-        `plain` is false where they cannot be had so."""
+        """{"plan", "limit", "jobs"}: calls of a function from here on, with raw argument bytes.
+
+        `plain` is false if this search cannot find them; then use `calls-next`.
+        """
         asked = _options(text)
         self.use_jobs(asked["jobs"])
         timeline = self._timeline
@@ -338,7 +365,7 @@ class Searches:
         return answer
 
     def _calls_begin(self, text: str) -> Answer:
-        """From now on the breakpoints are those of `calls-next`, until `calls-end`."""
+        """Replaces the breakpoints by those of `calls-next`, until `calls-end`."""
         if self._users_points is None:
             self._users_points = self._timeline.exchange_points(Points())
         return {}
@@ -350,8 +377,8 @@ class Searches:
         return {}
 
     def _calls_next(self, text: str) -> Answer:
-        """{"add": [[number, address, stack pointer or null], ...], "remove": [number, ...]}: on to
-        the next hit, whose number is `hit`; 0: there is none."""
+        """{"add": [[number, address, stack pointer or null], ...], "remove": [number, ...]}:
+        changes the breakpoints and runs to the next hit; `hit`: its number; 0: there is none."""
         asked, timeline = _options(text), self._timeline
         for number in asked["remove"]:
             timeline.clear_breakpoint(number)
@@ -369,7 +396,8 @@ class Searches:
         }
 
     def _names(self, text: str) -> Answer:
-        """{"positions": [[position, pc], ...]}: as `when` prints them, the first ones at least."""
+        """{"positions": [[position, pc], ...]}: their canonical names, at least of the first
+        ones."""
         rows = [{"position": name, "pc": pc} for name, pc in _options(text)["positions"]]
         answer: Answer = {"names": []}
         with self._search(answer):
@@ -378,7 +406,8 @@ class Searches:
         return answer
 
     def _name_some(self, rows: list[Answer]) -> None:
-        """Canonical names, EVENT:PC:N, as long as that takes no time worth mentioning."""
+        """Replaces positions by their canonical names, EVENT:PC:N, for at most 1 s of processor
+        time."""
         until_s = self._spent_naming_s() + _NAMING_S
         for row in rows:
             if self._spent_naming_s() > until_s:

@@ -1,13 +1,15 @@
-"""The loop of one session: packets in, replies out, moves on a thread so that Ctrl-C is heard."""
+"""The loop of one connection: reads packets, sends replies, runs moves on a thread so that Ctrl-C
+can be read meanwhile."""
 
 from __future__ import annotations
 
 import math
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
-from rdb.errors import RdbError
+from rdb.errors import RdbError, system_errors
 from rdb.recording import RankRecording
 from rdb.server.breakpoints import Breakpoints
 from rdb.server.files import Files
@@ -21,17 +23,18 @@ from rdb.server.stub import Stub, told
 from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
 from rdb.server.threads import Threads
 from rdb.server.turning import Turning
+from rdb.timeline.points import Points
 from rdb.timeline.timeline import Timeline
 
-# While GDB looks at a stop and goes on by itself (a condition that is false), Ctrl-C reaches us
-# between two moves: it is for the next one.  One that is older was for the move that is over.
+# If GDB continues by itself after a stop (a false condition), Ctrl-C may reach us between two
+# moves: it ends the next one.  An older one was for the move that is over.
 _EARLY_S = 0.1
-_THINKING_S = 0.1  # GDB asks what it wants to know of a stop without pauses
+_THINKING_S = 0.1  # after a stop GDB asks its questions without longer pauses
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A move that was not made; the rank stands where it stood."""
+    """A move that was not made; the rank is where it was."""
 
     reason: str = "diverged"
     id: int = 0
@@ -44,14 +47,14 @@ class Failed:
 
 @dataclass(frozen=True)
 class Left:
-    """How a client left."""
+    """How a client left; `for_good`: no further client is served."""
 
     for_good: bool
 
 
 def _too_long(begins: bytes) -> bytes:
-    """What a request is answered that is longer than REQUEST_MAX."""
-    text = f"a request of more than {REQUEST_MAX >> 20} MiB"
+    """The reply to a request longer than REQUEST_MAX."""
+    text = f"the request is longer than {REQUEST_MAX >> 20} MiB"
     return encode(failure(RdbError(text))) if begins.startswith(b"qRdb.") else b"E." + text.encode()
 
 
@@ -68,18 +71,18 @@ class Server:
         self._connection = connection
         self._turning = turning
         self._forking = forking
-        self._turned = False  # away from the rank that was opened
+        self._turned = False  # the client has turned to another rank
         self._pressed_at = -math.inf
-        self._prepared = -1  # the stop for which that has been done
+        self._prepared = -1  # serial of the stop for which `_prepare` has run
         self._worker = Worker()
         self._files: Files = Files(recording) if original is None else original._files
         self._stub: Stub = self._stand_in(timeline, recording)
-        if original is not None:  # whose connection this is to be to the copy of its GDB
+        if original is not None:  # a copy: takes over the state of the original's connection
             self._stub.after(original._stub)
             self._connection.acks = original._stub.acks
 
     def _stand_in(self, timeline: Debuggee, recording: RankRecordingLike) -> Stub:
-        """All that knows of one rank."""
+        """Makes all objects that belong to one rank."""
         self._timeline = timeline
         self._points = Breakpoints(timeline)
         self._points.say = self._say
@@ -92,36 +95,38 @@ class Server:
         return Stub(timeline, self._motion, self._points, objects, self._files, threads)
 
     def _turn(self, body: bytes) -> bytes:
-        """NAME or NAME,fresh: GDB looks at that rank from now on."""
+        """NAME or NAME,fresh: turns to that rank."""
         assert self._turning is not None
         name, _, how = body.decode("utf-8", "replace").partition(",")
-        self._queries.settle()
+        self._settle()
         try:
-            timeline, recording = self._turning.to(name, how == "fresh")
-            if self._timeline is not timeline:
-                self._motion.marks.close()
-                self._stub = self._stand_in(timeline, recording).after(self._stub)
+            with system_errors():
+                timeline, recording = self._turning.to(name, how == "fresh")
+                if self._timeline is not timeline:
+                    self._motion.stop_points.close()
+                    self._stub = self._stand_in(timeline, recording).after(self._stub)
         except RdbError as error:
             return encode(failure(error))
         self._turned = True
         return self._queries.handle(b"state")
 
     def _fork(self, body: bytes) -> bytes:
-        """RANK,PATH: a copy of this server for that rank, which connects to the socket."""
+        """RANK,PATH: makes a copy of this server for that rank, which connects to the socket."""
         assert self._forking is not None
         name, _, path = body.decode("utf-8", "replace").partition(",")
-        self._queries.settle()
+        self._settle()
 
         def serve(timeline: Timeline, recording: RankRecording, fd: int) -> None:
             Server(timeline, recording, Connection(fd, fd), original=self).run()
 
         try:
-            return encode({"pid": self._forking.fork(name, path, self._files.fds, serve)})
+            with system_errors():
+                return encode({"pid": self._forking.fork(name, path, self._files.fds, serve)})
         except RdbError as error:
             return encode(failure(error))
 
     def run(self) -> Left:
-        """Serves until the other side detaches, kills or goes away."""
+        """Serves until the client kills, ends the server, or closes the connection."""
         try:
             while not self._stub.finished:
                 self._prepare()
@@ -138,25 +143,24 @@ class Server:
             self._motion.interrupt()
             self._queries.stop()
             self._worker.close()
-            self._motion.marks.close()
+            self._motion.stop_points.close()
             self._files.close()
         self._leave()
         return Left(self._stub.leaving)
 
     def _leave(self) -> None:
-        """What this client set and changed is not the next one's."""
-        self._points.clear()
-        self._points.arm()
+        """Undoes what this client has set and changed, for the next client."""
+        self._timeline.exchange_points(Points())  # also those of a search that it left
         if self._stub.killed:
             self._timeline.goto_start()
-        else:  # also where nothing was changed: an interrupt may be left that nobody heard
+        else:  # also if nothing was changed: it clears a pending interrupt
             self._timeline.seek(self._timeline.position)
 
     def _prepare(self) -> None:
-        """While the user thinks: what the next command may need, until anything is asked for."""
-        serial = self._motion.marks.serial
+        """While the user thinks, prepares what the next command may need, until a packet comes."""
+        serial = self._motion.stop_points.serial
         if (
-            self._turned  # who looks at many ranks goes back in none of them
+            self._turned  # a client that turns between ranks does not go back in them
             or serial == self._prepared
             or self._queries.busy
             or not self._connection.quiet(_THINKING_S)
@@ -165,8 +169,9 @@ class Server:
         self._prepared = serial
         job = self._worker.start(self._timeline.prepare)
         self._worker.wait(job, self._connection.read_fd, self._disturbed)
-        job.result()
-        self._timeline.begin()
+        with suppress(RdbError):  # told when the work is needed
+            job.result()
+        self._settle()
 
     def _disturbed(self) -> bool:
         self._timeline.interrupt()
@@ -182,7 +187,7 @@ class Server:
         if data.startswith(b"qRdb."):
             self._connection.send(self._queries.handle(data[5:]))
             return
-        self._queries.settle()
+        self._settle()
         move = self._stub.resume(data)
         if move is not None:
             self._move(move, answered=not data.startswith(b"R"))
@@ -192,6 +197,12 @@ class Server:
             self._connection.send(reply)
         if not self._stub.acks:
             self._connection.acks = False
+
+    def _settle(self) -> None:
+        """Waits for a request under way and forgets an interrupt that came too late for it, so that
+        it does not end the next operation."""
+        self._queries.settle()
+        self._timeline.begin()
 
     def _move(self, move: Move, answered: bool = True) -> None:
         if time.monotonic() - self._pressed_at < _EARLY_S:
@@ -206,6 +217,7 @@ class Server:
             stopped: StoppedLike = job.result()
         except RdbError as error:
             stopped = Failed(text=error.line())
+        self._settle()
         if stopped.reason == "interrupt":
             self._pressed_at = -math.inf
         if stopped.reason == "diverged":
@@ -219,16 +231,16 @@ class Server:
         self._tell(stopped, answered)
 
     def _tell(self, stopped: StoppedLike, answered: bool) -> None:
-        """The stop reply, or why there is none: GDB waits for one or the other."""
+        """Sends the stop reply, or an error: GDB waits for one of them."""
         try:
             reply = self._stub.stopped(stopped)
         except RdbError as error:
-            reply = told(error)  # GDB warns of it, takes it for a stop, and asks again
+            reply = told(error)  # GDB prints a warning, takes it for a stop, and asks again
         if answered:
             self._connection.send(reply)
 
     def _heard(self) -> bool:
-        """Input while the rank moves: an interrupt, or the end of the session."""
+        """Reads input while the rank moves: an interrupt, or the end of the connection."""
         self._connection.fill()
         if self._connection.closed:
             self._motion.interrupt()
@@ -236,7 +248,7 @@ class Server:
         packet = self._connection.poll()
         while packet is not None:
             if packet.interrupt:
-                self._pressed_at = time.monotonic()  # the move may be over before it hears
+                self._pressed_at = time.monotonic()  # the move may end before the interrupt
                 self._motion.interrupt()
             packet = self._connection.poll()
         return True
@@ -264,6 +276,6 @@ def serve(
     turning: Turning | None = None,
     forking: Forking | None = None,
 ) -> Left:
-    """Serves one GDB over descriptors (a socket: one for both ways)."""
+    """Serves one GDB over descriptors; WRITE_FD None: READ_FD is a socket."""
     connection = Connection(read_fd, read_fd if write_fd is None else write_fd)
     return Server(timeline, recording, connection, turning, forking).run()

@@ -1,4 +1,4 @@
-"""Stop replies (GDB manual, E.3)."""
+"""Stop replies (GDB manual, E.3, "Stop Reply Packets")."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rdb.server.registers import NUMBERS
 from rdb.server.target import Debuggee, StoppedLike
 from rdb.server.threads import Threads
 
-# GDB numbers signals by itself (include/gdb/signals.def); those that differ from Linux x86-64.
+# GDB's signal numbers (include/gdb/signals.def) that differ from those of Linux x86-64.
 _GDB_SIGNALS = {
     host.SIGBUS: 10,
     host.SIGUSR1: 30,
@@ -24,7 +24,7 @@ _GDB_SIGNALS = {
     host.SIGPWR: 32,
 }
 _NONE, _INTERRUPT, _TRAP = 0, 2, 5
-# What GDB looks at after every step: sent along, so that it need not ask.
+# Registers that GDB reads after every step; the reply includes them so that GDB need not ask.
 _EXPEDITED = (
     *("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"),
     *("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"),
@@ -39,9 +39,9 @@ def gdb_signal(number: int) -> int:
 def stop_reply(
     stopped: StoppedLike | None, timeline: Debuggee, points: Breakpoints, threads: Threads
 ) -> bytes:
-    """`None`: just asked where it is (`?`)."""
+    """The reply for a stop; None: the reply to `?`."""
     thread, gpr = timeline.thread, timeline.gpr
-    # One that has not started yet, gone back with to the start, has no registers to show.
+    # A thread that has not started yet has no registers.
     there = {one.number for one in timeline.threads()} if stopped and stopped.thread else ()
     if stopped is not None and stopped.thread != thread and stopped.thread in there:
         thread = stopped.thread
@@ -64,6 +64,6 @@ def stop_reply(
             signal = gdb_signal(stopped.signal)
         elif stopped.reason == "interrupt":
             signal = _INTERRUPT
-        elif stopped.reason == "gone":
+        elif stopped.reason in ("gone", "until"):
             signal = _NONE
     return f"T{signal:02x}{''.join(words)}".encode("ascii")

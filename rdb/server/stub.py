@@ -1,7 +1,6 @@
-"""The packets of one session (GDB manual, appendix E): each request gets its reply here.
+"""The replies to the packets of one connection (GDB manual, appendix E).
 
-A packet that is not known is answered by nothing, one that makes no sense by E01: whatever comes,
-the server goes on.
+The reply to an unknown packet is empty, to a malformed one E01.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from rdb.errors import RdbError
+from rdb.errors import RdbError, system_errors
 from rdb.server.breakpoints import Breakpoints, parse_points
 from rdb.server.files import Files
 from rdb.server.motion import Motion, Move
@@ -29,12 +28,14 @@ _FEATURES = (
     *("qXfer:auxv:read+", "qXfer:exec-file:read+", "qXfer:threads:read+"),
 )
 _LIMIT = 1 << 64
-_ERRORS_SHOWN = (b"?", b"g", b"p")  # GDB shows the text; that of others it takes for an answer
-_NO_TEXT = re.compile(r"[^ -~]|[#$*}]")  # has a meaning in a packet, or none
+_SEARCHED = 1 << 20  # bytes of memory at a time, at least
+_ERRORS_SHOWN = (b"?", b"g", b"p")  # GDB shows the text of an `E.` reply only for these
+_NO_TEXT = re.compile(r"[^ -~]|[#$*}]")  # characters that a packet's text cannot have
 
 
 class Stub:
-    """State of one connection.  `handle` answers; `resume` says when a packet is a move instead."""
+    """State of one connection.  `resume` returns the move of a packet; `handle` replies to
+    others."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Stub:
         self._last: StoppedLike | None = None
 
     def after(self, other: Stub) -> Stub:
-        """Goes on with the connection of another one."""
+        """Takes over the connection state of another stub."""
         self._extended, self.acks = other._extended, other.acks
         return self
 
@@ -68,11 +69,13 @@ class Stub:
 
     def stopped(self, stopped: StoppedLike) -> bytes:
         self._last = stopped
-        return stop_reply(stopped, self.timeline, self.points, self.threads)
+        with system_errors():
+            return stop_reply(stopped, self.timeline, self.points, self.threads)
 
     def handle(self, packet: bytes) -> bytes:
         try:
-            return self._handle(packet)
+            with system_errors():
+                return self._handle(packet)
         except RdbError as error:
             self.motion.trouble = error
             return told(error) if packet[:1] in _ERRORS_SHOWN else BAD
@@ -98,7 +101,7 @@ class Stub:
             "z": self._remove_point,
             "H": lambda body: OK if self.threads.select(body) else BAD,
             "T": lambda body: OK if self.threads.alive(body) else BAD,
-            # GDB still closes the files that it has open: the session ends when it hangs up.
+            # GDB still closes its files afterwards: the connection ends when GDB closes it.
             "D": lambda body: OK,
             "q": self._query,
             "Q": self._set,
@@ -115,7 +118,7 @@ class Stub:
         return OK
 
     def _kill(self) -> bytes:
-        """A recording cannot be killed, but left.  Extended: the connection stays, for `run`."""
+        """Ends the connection, or keeps it for `run` in extended mode."""
         self.killed = True
         self.finished = not self._extended
         return OK
@@ -216,6 +219,8 @@ class Stub:
             return b"1"
         if name == b"GetTLSAddr":
             return self._tls_address(rest)
+        if name == b"Search":
+            return self._search(rest)
         if name == b"Symbol":
             return OK
         if body.startswith(b"Rcmd,"):
@@ -225,13 +230,30 @@ class Stub:
             return about.encode("utf-8").hex().encode("ascii")
         return b""
 
+    def _search(self, body: bytes) -> bytes:
+        """`memory:address;length;pattern`: the first place of the pattern (`qSearch`, E.4)."""
+        addr_text, length_text, escaped = body.removeprefix(b"memory:").split(b";", 2)
+        addr, pattern = int(addr_text, 16), unescape(escaped)
+        at_once = max(_SEARCHED, 2 * len(pattern))
+        end = addr + int(length_text, 16)
+        while addr + len(pattern) <= end:
+            wanted = min(end - addr, at_once)
+            data = self.timeline.read_memory(addr, wanted)
+            place = data.find(pattern)
+            if place >= 0:
+                return b"1,%x" % (addr + place)
+            if len(data) < wanted:
+                return FAULT
+            addr += wanted - len(pattern) + 1
+        return b"0"
+
     def _tls_address(self, body: bytes) -> bytes:
-        """`thread,offset,link map` of a thread's variable -> its address."""
+        """`thread,offset,link map` -> address of the thread-local variable."""
         thread_text, offset_text, map_text = body.split(b",")
         timeline = self.timeline
         registers = timeline.registers(parse_thread(thread_text))
         lookup = ThreadStorage(timeline.read_memory)
-        address = lookup.address(registers.gpr.fs_base, int(map_text, 16))
+        address = lookup.address(registers.gpr.thread_pointer, int(map_text, 16))
         return b"%x" % ((address + int(offset_text, 16)) % _LIMIT)
 
     def _monitor(self, command: str) -> bytes:
@@ -262,12 +284,12 @@ class Stub:
         if re.match(rb"Kill(;|$)", body):
             return self._kill()
         if body.startswith(b"Attach;"):
-            return self._why(b"")  # after `detach`: it stands where it stood
+            return self._why(b"")  # after `detach` the rank is where it was
         return b""
 
 
 def told(error: RdbError) -> bytes:
-    """As an error answer with a text (`E.`)."""
+    """An error reply with a text (`E.TEXT`)."""
     return b"E." + _NO_TEXT.sub("?", error.line()).encode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""What the server needs of a timeline, as a protocol: `rdb.timeline.Timeline` is one."""
+"""Protocols of what the server needs of a timeline and a recording."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from rdb.replay.agent import Thread
 from rdb.replay.arrays import ArrayFound, ArrayPlan
 from rdb.replay.protocol import Map
 from rdb.timeline.branches import BranchPoint
+from rdb.timeline.points import Points
 from rdb.timeline.position import Position
 
 
 class StoppedLike(Protocol):
-    """Why a timeline stopped; `reason` is one of the words of `Stopped` in rdb.timeline."""
+    """Why a timeline stopped; `reason`: see `Stopped` in rdb/timeline/stopped.py."""
 
     @property
     def reason(self) -> str: ...
@@ -35,7 +36,8 @@ class StoppedLike(Protocol):
 
 
 class Debuggee(Protocol):
-    """One rank that can be moved along its recorded history."""
+    """One rank that can be moved along its recording; rdb.timeline.timeline.Timeline implements
+    it."""
 
     @property
     def hello(self) -> Any: ...
@@ -72,6 +74,7 @@ class Debuggee(Protocol):
     def clear_breakpoint(self, id_: int, /) -> None: ...
     def set_watchpoint(self, id_: int, addr: int, length: int, kind: int = 0, /) -> bool: ...
     def clear_watchpoint(self, id_: int, /) -> None: ...
+    def exchange_points(self, points: Points) -> Points: ...
     def last_change(self, addr: int, length: int, /) -> Position | None: ...
     def step(
         self, forward: bool = True, count: int = 1, thread: int | None = None, alone: bool = False
@@ -91,7 +94,7 @@ class Debuggee(Protocol):
 
 
 class RankRecordingLike(Protocol):
-    """The recording behind it, as far as the server looks into it (`rdb.recording`)."""
+    """The part of a recording that the server uses; rdb.recording.RankRecording implements it."""
 
     @property
     def path(self) -> Path: ...
@@ -109,6 +112,8 @@ class RankRecordingLike(Protocol):
     def images(self) -> Sequence[Checkpoint]: ...
     @property
     def state(self) -> str: ...
+    @property
+    def files(self) -> dict[str, str]: ...
     def store_path(self, path: str) -> Path | None: ...
     @property
     def schedule(self) -> Schedule: ...

@@ -1,9 +1,9 @@
-"""Where a module's thread-local variables are: what libthread_db would tell a native GDB.
+"""Addresses of thread-local variables, which a native GDB gets from libthread_db.
 
-The C library exports how its own structures are laid out (`_thread_db_*`, from glibc 2.34 on in
-libc.so.6): each a description of three 32-bit words, bits, elements, offset.  Module numbers and
-offsets are as in "ELF Handling For Thread-Local Storage", variant II: the static ones are below the
-thread pointer, the others in blocks that the dtv, an array of the thread's, names.
+The C library exports the layout of its structures (`_thread_db_*`, from glibc 2.34 on in libc.so.6)
+as three 32-bit words each: bits, elements, offset.  Module numbers and offsets are as in Drepper's
+"ELF Handling For Thread-Local Storage", variant II: static blocks are below the thread pointer, the
+addresses of the others are in the thread's dtv, an array.
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ from rdb.errors import RdbError
 _DT_NULL, _DT_STRTAB, _DT_SYMTAB, _DT_GNU_HASH = 0, 5, 6, 0x6FFFFEF5
 _SYMBOL = 24  # bytes of an Elf64_Sym
 _UNALLOCATED = (1 << 64) - 1
-_FORCED_DYNAMIC = (1 << 64) - 1  # l_tls_offset; 0: none was given out
-_MAPS_MAX = 4096  # of a list that may be damaged
+_FORCED_DYNAMIC = (1 << 64) - 1  # l_tls_offset; 0: no offset was assigned
+_MAPS_MAX = 4096  # entries; the list may be damaged
 _SLOTS_MAX = 1 << 16
 
 
 class ThreadStorage:
-    """Looks into a process by `read(address, length)`."""
+    """Reads a process by `read(address, length)`, which may return fewer bytes."""
 
     def __init__(self, read: Callable[[int, int], bytes]) -> None:
         self._read = read
         self._libraries: list[_Symbols] = []
 
     def address(self, thread_pointer: int, link_map: int) -> int:
-        """Start of the module's block in the thread; link map 0: of a static program."""
+        """Address of the module's block in the thread; link map 0: a static program.
+
+        Raises RdbError if the thread has no block of it yet, or if the C library does not tell.
+        """
         dtv = self._word(thread_pointer + 8)
         if link_map == 0:
             return self._block(dtv, 1)
@@ -45,7 +48,7 @@ class ThreadStorage:
         return self._block(dtv, module)
 
     def _block(self, dtv: int, module: int) -> int:
-        if module > self._word(dtv - 16):  # so many entries there are
+        if module > self._word(dtv - 16):  # number of entries
             raise RdbError("the thread has not used the library's variables yet")
         block = self._word(dtv + 16 * module)
         if block == _UNALLOCATED:
@@ -53,7 +56,7 @@ class ThreadStorage:
         return block
 
     def _generation(self, module: int) -> int:
-        """At which change of the list of modules this one got its number."""
+        """Generation of the module list in which the module got its number."""
         found = self._symbol("_rtld_global")
         place = self._word(found + self._offset("rtld_global__dl_tls_dtv_slotinfo_list"))
         size = self._size("sizeof_dtv_slotinfo")
@@ -73,7 +76,7 @@ class ThreadStorage:
         return int(offset)
 
     def _size(self, name: str) -> int:
-        """Of a structure: one word alone."""
+        """Size of a structure, which is described by one word."""
         return int.from_bytes(self._exact(self._symbol(f"_thread_db_{name}"), 4), "little")
 
     def _symbol(self, name: str) -> int:
@@ -82,8 +85,8 @@ class ThreadStorage:
             if found is not None:
                 return found
         raise RdbError(
-            f"the C library does not say where thread-local variables are ({name})",
-            "glibc 2.34 or later does",
+            f"the C library does not say where thread-local variables are (no {name})",
+            "run the program with glibc 2.34 or newer",
         )
 
     def _loaded(self, link_map: int) -> Iterator[_Symbols]:
@@ -129,7 +132,7 @@ class _Symbols:
             tables[tag] = value
             dynamic += 16
         found = [tables.get(tag, 0) for tag in (_DT_STRTAB, _DT_SYMTAB, _DT_GNU_HASH)]
-        # ld.so has made addresses of them, but not in every file that it may not write to.
+        # ld.so relocates these entries, but not in files with a read-only dynamic section.
         found = [one + base if 0 < one < base else one for one in found]
         self._strings, self._symbols, self._hash = found
 
@@ -138,6 +141,8 @@ class _Symbols:
             return None
         of, hashed = self._of, _gnu_hash(name)
         buckets, first, filters, _ = struct.unpack("<4I", of._exact(self._hash, 16))
+        if not buckets:  # damaged
+            return None
         table = self._hash + 16 + 8 * filters
         (index,) = struct.unpack("<I", of._exact(table + 4 * (hashed % buckets), 4))
         while index >= first:

@@ -1,9 +1,9 @@
-"""Threads as GDB sees them: which there are, which one a packet is about.
+"""Threads as GDB sees them: the list, and the thread that a packet means.
 
-GDB knows a thread by its number, which it has in every replay; the recorded thread id is in the
-text that `info threads` shows.  GDB numbers threads itself as they come and would give one that
-comes again a new number, and delete breakpoints of a thread that is gone.  So all threads of the
-recording are always there: some have not started yet, some have ended.
+GDB gets our thread number, which is the same in every replay; `info threads` shows the recorded
+thread id as text.  GDB itself numbers threads as they appear: it would give a thread that appears
+again a new number, and delete the breakpoints of a thread that disappears.  So all threads of the
+recording are always listed: some have not started yet, some have ended.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rdb.replay.agent import Thread, ThreadState
 from rdb.server.target import Debuggee, RankRecordingLike
 
 _ANY = (b"0", b"-1")
-_LISTED_MAX = 256  # of more threads only those that are there
+_LISTED_MAX = 256  # if there are more, only living threads are listed
 
 
 class Threads:
@@ -22,8 +22,8 @@ class Threads:
         self._timeline = timeline
         self._recording = recording
         self._name = name
-        self._general = 0  # `Hg`: whose registers are asked for; 0: of the one that runs next
-        self._continue = 0  # `Hc`: who is to be stepped; 0: the one that GDB looked at last
+        self._general = 0  # `Hg`: thread of register packets; 0: the one that runs next
+        self._continue = 0  # `Hc`: thread to step; 0: the one that GDB selected last
         self._looked_at = 0
 
     @property
@@ -32,16 +32,19 @@ class Threads:
 
     @property
     def stepped(self) -> int:
-        """Whom `bs`, which names nobody, means where others may run as well (`Hc0`): the thread
-        that GDB selected last or, its registers being known already, asked whether it is alive."""
+        """The thread that `bs` steps.
+
+        `bs` names no thread.  After `Hc0` it is the thread that GDB selected last or, if GDB has
+        its registers already, asked about with `T`.
+        """
         return self._continue or self._looked_at or self.selected
 
     def stopped(self, thread: int) -> None:
-        """A stop reply named this one: GDB takes it for selected."""
+        """A stop reply named this thread, so GDB treats it as selected."""
         self._general = self._looked_at = thread
 
     def alive(self, body: bytes) -> bool:
-        """The body of a `T` packet."""
+        """Handles a `T` packet."""
         thread = parse_thread(body)
         there = self.exists(thread)
         if there:
@@ -49,7 +52,7 @@ class Threads:
         return there
 
     def select(self, body: bytes) -> bool:
-        """The body of an `H` packet."""
+        """Handles an `H` packet; False: there is no such thread."""
         thread = 0 if body[1:] in _ANY else parse_thread(body[1:])
         if thread and not self.exists(thread):
             return False
@@ -66,7 +69,7 @@ class Threads:
         return b",".join(b"%x" % number for number in self._all())
 
     def _all(self) -> dict[int, tuple[str, str]]:
-        """Name and text of each, by number."""
+        """Number -> (name, text) of each thread."""
         recorded = self._recording.threads
         there = self._timeline.threads()
         found = {one.number: (one.name or self._name, self._about(one)) for one in there}
@@ -88,7 +91,7 @@ class Threads:
         return f'<?xml version="1.0"?><threads>{"".join(rows)}</threads>'.encode()
 
     def about(self, thread: int) -> str:
-        """For `qThreadExtraInfo`."""
+        """The text for `qThreadExtraInfo`."""
         return ", ".join(self._all()[thread])
 
     def _about(self, thread: Thread) -> str:
@@ -107,5 +110,5 @@ class Threads:
 
 
 def parse_thread(text: bytes) -> int:
-    """`2`, or `p1.2` with a process in front."""
+    """The number of a thread id, `2` or `p1.2` (process 1)."""
     return int(text.rpartition(b".")[2], 16)

@@ -1,7 +1,7 @@
-"""The ranks that one connection can turn to: a GDB that looks at many ranks, one after the other.
+"""The ranks of one connection: one GDB that looks at many ranks in turn.
 
-To GDB it is as if the one process had been moved elsewhere, so it reads symbols once for all ranks
-of a program.  Each rank stays where it was left.
+To GDB it looks as if its one process had moved, so GDB reads the symbols once for all ranks of a
+program.  A rank keeps its position as long as it stays open, and only the latest do.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from rdb.errors import RdbError
 from rdb.recording import RankRecording, open_job
 from rdb.timeline.timeline import Timeline
 
+_MOST = 32  # ranks that stay open; each has some ten descriptors, and the usual limit is 1024
+
 
 class Turning:
-    """Made with the rank that was opened first, whose timeline its maker closes."""
+    """The timelines of the ranks by name.  The caller closes that of the first rank."""
 
     def __init__(self, job: str, timeline: Timeline, recording: RankRecording) -> None:
         self._job = job
@@ -23,9 +25,13 @@ class Turning:
         }
 
     def to(self, name: str, fresh: bool = False) -> tuple[Timeline, RankRecording]:
-        """The rank NAME, started if it is new; FRESH: with what has been recorded since then."""
-        known = self._known.get(name)
+        """The rank NAME, opened if it is new; FRESH: takes in what has been recorded since.
+
+        Raises RdbError if it runs another program.
+        """
+        known = self._known.pop(name, None)
         if known is not None:
+            self._known[name] = known  # the latest
             if fresh:
                 known[0].renew()
             return known
@@ -35,16 +41,18 @@ class Turning:
             raise RdbError(f"{name} runs another program than {self._first}")
         timeline = Timeline(recording)
         self._known[name] = timeline, recording
+        if len(self._known) > _MOST:
+            self._known.pop(next(one for one in self._known if one != self._first))[0].close()
         return timeline, recording
 
     def close(self) -> None:
-        """Ends all but the first."""
+        """Closes all timelines except that of the first rank."""
         for name, (timeline, _) in self._known.items():
             if name != self._first:
                 timeline.close()
 
 
 def program_of(recording: RankRecording) -> tuple[str, str | None]:
-    """What GDB reads symbols of."""
+    """Path and stored key of the program: ranks with an equal result share symbols."""
     path = str(recording.meta.get("exe", ""))
     return path, recording.files.get(path)

@@ -1,4 +1,4 @@
-"""Between the timeline's registers and the register file that GDB's packets are made from."""
+"""Conversion between the timeline's registers and the register file of GDB's packets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMES = tuple(register.name for register in REGISTERS if register.kind == "gpr"
 
 
 def register_file(timeline: Debuggee, thread: int = 0) -> RegisterFile:
-    """All zero for a thread that has not started yet or has ended."""
+    """The registers of a thread; all zero if it has not started yet or has ended."""
     try:
         regs = timeline.registers(thread)
     except AgentError as error:
@@ -26,6 +26,6 @@ def register_file(timeline: Debuggee, thread: int = 0) -> RegisterFile:
 def set_register_file(timeline: Debuggee, registers: RegisterFile, thread: int = 0) -> None:
     old = timeline.registers(thread)
     gpr = old.gpr._replace(**registers.general)
-    # The file is padded to what we serve; the replica has as much as its processor saves.
+    # The file is padded to XSAVE_BYTES; the replica has what its processor saves.
     xsave = bytes(registers.xsave[: len(old.xsave)])
     timeline.set_registers(dataclasses.replace(old, gpr=gpr, xsave=xsave), thread)

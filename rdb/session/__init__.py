@@ -1,4 +1,4 @@
 """A job under debug: its ranks, the focus, one GDB per focused rank, the history and undo.
 
-This layer returns data and prints nothing; faces (rdb/console, rdb/cli) show it.
+This layer returns data and prints nothing; rdb/console and rdb/cli print.
 """

@@ -1,4 +1,4 @@
-"""Values across ranks: summed up, compared member by member."""
+"""Values across ranks: statistics, and comparison member by member."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rdb.session.ranks import Rank
 
 @dataclass(frozen=True)
 class Stats:
-    """What a number is like over ranks; NaN counts for none of it."""
+    """Statistics of a number over ranks; NaN is left out."""
 
     ranks: tuple[Rank, ...]
     least: float
@@ -21,14 +21,14 @@ class Stats:
     most_ranks: tuple[Rank, ...]
     mean: float
     deviation: float
-    """Of the ranks as they are, not of a sample: divided by their number."""
+    """Standard deviation of the population: the sum is divided by the number of ranks."""
     total: float
 
 
 def stats(numbers: Mapping[Rank, float]) -> Stats:
     known = {rank: value for rank, value in sorted(numbers.items()) if not math.isnan(value)}
     if not known:
-        raise RdbError("no rank has a number for it")
+        raise RdbError("in no rank is the value a number")
     values = list(known.values())
     least, most = min(values), max(values)
     mean = math.fsum(values) / len(values)
@@ -48,7 +48,7 @@ def stats(numbers: Mapping[Rank, float]) -> Stats:
 def differences(
     one: Mapping[str, str], other: Mapping[str, str]
 ) -> Sequence[tuple[str, str | None, str | None]]:
-    """Members whose values differ: name, value here and there; None where there is no such one."""
+    """(name, value in ONE, value in OTHER) of members that differ; None: the member is missing."""
     names = list(dict.fromkeys([*one, *other]))
     return [
         (name, one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)

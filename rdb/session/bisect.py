@@ -1,8 +1,8 @@
 """Bisect over ranks: in which rank, where and when an expression first turned false.
 
-Each rank is searched alone by the GDB extension (gdb_scripts/rdb_gdb/bisect.py).  What the ranks
-answered is ordered by cause: what was passed on in messages comes after where it was made.  Of what
-is independent the recorded wall-clock time says what to show first.
+The GDB extension searches each rank by itself (gdb_scripts/rdb_gdb/commands/bisect.py).  The
+answers are put in causal order: a value that came by message follows its origin.  Independent
+answers are ordered by recorded wall-clock time.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _AT_ONCE = 2
 _PROGRESS = re.compile(r"bisect: (\d+)%(?:, event \d+)?(?:; (.+))?")
 
 Progress = Callable[[Rank, float, str], None]
-"""Hears of a rank how far it is (0 to 1), and what is known before it ends."""
+"""Called with the rank, the finished part (0 to 1), and a text with what is known so far."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """The message that wrote an operand, else the last one that the rank had received before."""
+    """The message that wrote an operand (`wrote`), else the last one received before."""
 
     source: Rank
     tag: int
@@ -47,7 +47,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Found:
-    """A statement that made the expression false, and how that is known."""
+    """A statement that made the expression false, with the evidence."""
 
     rank: Rank
     expression: str
@@ -57,7 +57,7 @@ class Found:
     function: str | None
     file: str | None
     line: int | None
-    """The statement of the user's program, which may have called a library: `inside`."""
+    """The user's statement; it may have called a library, then `inside` is the function there."""
     source_line: str | None
     inside: str | None
     stack: tuple[str, ...]
@@ -70,29 +70,33 @@ class Found:
     verified_after: bool
     undefined_between: bool
     variables: str
-    """Which variables the names in the expression mean: `s in nanp, nan.f90:5`."""
+    """The variables that the names in the expression mean: `s in nanp, nan.f90:5`."""
     undefined: int
-    """At how many of the places that were looked at it had no value, and why."""
+    """At how many examined positions it had no value; `why_undefined`: why."""
     why_undefined: str
+    earlier: str | None = None
+    """A text: it was false before it was true."""
+    again: int | None = None
+    """A later event at which it is true."""
     elements: tuple[str, ...] = ()
-    """Of arrays, that made it false first: `density(3,7) = NaN`."""
+    """Array elements that made it false: `density(3,7) = NaN`."""
     operands: tuple[tuple[int, int], ...] = ()
-    """(address, length) of what the expression reads just before it."""
+    """(address, length) of the memory that the expression reads just before the statement."""
     message: str | None = None
-    """How the message came that wrote an operand."""
+    """How the message that wrote an operand came."""
     sender: Sender | None = None
     sender_unknown: str | None = None
-    """Why it is not known who sent that."""
+    """Why the sender is not known."""
 
 
 @dataclass(frozen=True)
 class NotFound:
-    """Why a rank has no such statement, or why that is not known."""
+    """Why a rank has no such statement, or why it is not known (`unknown`)."""
 
     rank: Rank
     reason: str
     unknown: bool
-    """The search could not be made, or not to its end."""
+    """The search failed, or did not reach its end."""
 
 
 class _Nowhere(RdbError):
@@ -106,21 +110,21 @@ class Report:
     found: tuple[Found, ...]
     not_found: tuple[NotFound, ...]
     first: tuple[Rank, ...] = ()
-    """Ranks in which it was found and before which it was in no other: the first in causal order,
-    independent of each other if they are several."""
+    """Ranks in which it was found and before which it was found in no other rank: the first in
+    causal order.  Several such ranks are independent of each other."""
     order_unknown: str | None = None
-    """Why that is not known; the recorded time orders the answers then."""
+    """Why the causal order is not known; the answers are then in order of recorded time."""
     interrupted: bool = False
-    """What the answers say was known by then."""
+    """The user has interrupted the search; the answers are what was known by then."""
 
     @property
     def unknown(self) -> tuple[Rank, ...]:
-        """Ranks that were not searched to the end: it may have turned false there, too."""
+        """Ranks whose search did not end: it may have turned false there, too."""
         return tuple(one.rank for one in self.not_found if one.unknown)
 
 
 class Interrupt:
-    """Ends the searches under way with what they know."""
+    """Ends the searches under way; they answer with what they know."""
 
     def __init__(self) -> None:
         self.pressed = False
@@ -154,15 +158,16 @@ async def bisect(
     jobs: int | None = None,
     interrupt: Interrupt | None = None,
 ) -> Report:
-    """Searches RANKS, on all cores or with so many JOBS.
+    """Searches RANKS with JOBS replicas at a time (None: one for each processor).
 
-    OPTIONS are more of those that the extension's command takes.
+    OPTIONS: further options of the extension's command.  A rank that cannot be searched is in
+    `not_found`.
     """
     interrupt = interrupt or Interrupt()
-    messages = Messages(job)  # of all ranks that are searched: each log is read once
+    messages = Messages(job)  # shared by all ranks: each log is read once
     cores = jobs or len(os.sched_getaffinity(0))
     slots = asyncio.Semaphore(jobs or max(cores, _AT_ONCE))
-    each = max(cores // max(len(ranks), 1), 1)  # what is left for each rank
+    each = max(cores // max(len(ranks), 1), 1)  # processors for each rank
     options = f"--json --progress --jobs {each} {'--last' if last else ''} {options}"
 
     async def one(rank: Rank) -> Found | NotFound:
@@ -199,7 +204,7 @@ async def bisect(
 
 
 def _event(found: Found) -> int:
-    """The event after whose answer it was false."""
+    """The event after whose answer the expression was false."""
     return found.event if found.by_event is None else found.by_event
 
 
@@ -231,7 +236,7 @@ async def _search(
             raise _Nowhere(raw["refused"])
         found = parse_found(rank, raw)
         own = debugger.state.own
-        if own is not None:  # the search left the rank just before the change
+        if own is not None:  # the rank is just before the change
             found = replace(
                 found, function=own.function, file=own.file, line=own.line, inside=found.function
             )
@@ -246,7 +251,7 @@ async def _search(
 async def _with_message(
     found: Found, job: JobLike, messages: Messages, script: Path | None
 ) -> Found:
-    """Adds the message that wrote an operand, and who sent it."""
+    """Adds the message that wrote an operand, and its sender."""
     assert found.by_event is not None
     came = writing_message(messages, found.rank, found.by_event, found.operands)
     if came is None:
@@ -278,7 +283,7 @@ async def _source_line(debugger: RankDebugger, found: Found) -> str | None:
 
 
 def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
-    """The extension's JSON."""
+    """Converts the extension's JSON."""
     message = raw.get("receive")
     return Found(
         rank=rank,
@@ -311,13 +316,16 @@ def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
         variables=raw["variables"],
         elements=tuple(raw["elements"]),
         operands=tuple((address, length) for address, length in raw["operands"]),
+        earlier=raw["earlier"],
+        again=raw["again"],
         undefined=raw["undefined"],
         why_undefined=raw["why_undefined"],
     )
 
 
 def _recorded_ns(job: JobLike, rank: Rank, found: Found) -> int | None:
-    """When the change happened while recording: at its event, or after the event before it."""
+    """Recorded time of the change: that of its event, or of the event before it; None: not
+    known."""
     event = _event(found)
     record = next(iter(job.rank(rank).records(event, event)), None)
     return None if record is None else record.at_ns

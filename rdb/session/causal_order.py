@@ -1,4 +1,4 @@
-"""Of things found in several ranks: which of them happened before which."""
+"""The causal order of findings in several ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rdb.session.ranks import Rank, format_ranks
 
 @dataclass(frozen=True)
 class CausalOrder:
-    """How many of the others stand before each rank in the longest chain of causes; 0: none."""
+    """Length of the longest chain of causes among the other findings before each rank; 0: none."""
 
     depths: Mapping[Rank, int]
     unknown: str | None = None
@@ -21,7 +21,7 @@ class CausalOrder:
 
     @property
     def first(self) -> tuple[Rank, ...]:
-        """Nothing that was found happened before what was found there."""
+        """Ranks before whose finding no other finding happened."""
         return tuple(sorted(rank for rank, depth in self.depths.items() if depth == 0))
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class CausalOrder:
 
 
 def causal_order(messages: Messages, events: Mapping[Rank, int]) -> CausalOrder:
-    """EVENTS: in each rank the event after whose answer something was so."""
+    """EVENTS: rank -> the event after whose answer something was found."""
     try:
         return CausalOrder(Clocks(messages).depths(events))
     except RdbError as error:

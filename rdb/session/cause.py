@@ -1,7 +1,6 @@
-"""The message that wrote what an expression reads, and the statement that sent it.
+"""The message that wrote the memory an expression reads, and the statement that sent it.
 
-One event may complete several receives (`MPI_Waitall`), so the last message is not always the one
-that made the difference: the addresses decide.
+One event may complete several receives (`MPI_Waitall`), so the message is found by address.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from rdb.session.state import Place
 
 @dataclass(frozen=True)
 class Sender:
-    """Who sent a message: the rank, the event, the statement."""
+    """The rank, event and statement that sent a message."""
 
     rank: Rank
     event: int
@@ -34,7 +33,7 @@ class Sender:
 def writing_message(
     messages: Messages, rank: Rank, event: int, operands: Sequence[tuple[int, int]]
 ) -> Came | None:
-    """The message of EVENT that wrote one of OPERANDS: addresses and lengths."""
+    """The message of EVENT that wrote one of OPERANDS, (address, length) each; None: none did."""
     found = (messages.came(rank, event, address, size) for address, size in operands)
     return next((came for came in found if came is not None), None)
 
@@ -42,7 +41,7 @@ def writing_message(
 async def sender(
     job: JobLike, messages: Messages, rank: Rank, came: Came, script: Path | None
 ) -> Sender:
-    """The statement that sent what CAME to RANK.  RdbError: why it is not known."""
+    """The statement that sent the message CAME to RANK.  Raises RdbError if it is not known."""
     send = messages.sent(rank, came)
     debugger = await RankDebugger.open(
         str(job.path), send.rank, at_end=False, script=script, address=job.address(send.rank)

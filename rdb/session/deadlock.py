@@ -1,4 +1,4 @@
-"""The ranks of a job that are blocked in MPI where they stand: who waits for whom, and where."""
+"""The ranks of a job that are blocked in MPI: which waits for which, and in which line."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from rdb.session.stacks import own_frame
 from rdb.session.state import Place
 
 _ENDED = ("exited", "became")
-# Signals that a program brings upon itself; who was ended by another one might have gone on.
+# Signals that a program causes itself; a rank killed by another signal might have gone on.
 _CRASHES = ("SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGSEGV", "SIGSYS")
 _CRASHED = tuple(f"signal {Signals[name].value}" for name in _CRASHES)
 _FRAMES = 64
-_TURNS, _LEAST = 32, 3  # events that are looked at, and polls among them that are a loop
+_TURNS, _LEAST = 32, 3  # last events that are examined; polls among them that make a loop
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Deadlock:
     graph: WaitFor
     places: Mapping[Rank, Place]
     problems: Mapping[Rank, str]
-    """Ranks that could not be looked at, and why."""
+    """Ranks that could not be examined, and why."""
 
 
 async def deadlock(session: Session) -> Deadlock:
-    """Of all ranks: those that have been opened where they stand, the others at their end."""
+    """The deadlocks of a job, with opened ranks at their positions and others at their ends."""
     ended = {
         rank: state
         for rank in session.ranks
@@ -72,7 +72,7 @@ async def deadlock(session: Session) -> Deadlock:
 
 
 def _polls(session: Session, rank: Rank, event: int) -> Call | None:
-    """The call with which a rank polls, if all that it did last was that: between two of them."""
+    """The polling call, if the last events of a rank are calls that poll; else None."""
     recording = session.job.rank(rank)
     if event < recording.last_event:
         return None
@@ -86,7 +86,7 @@ def _polls(session: Session, rank: Rank, event: int) -> Call | None:
             return None
         name, turns = name or called, turns + 1
         if turns >= _LEAST:
-            return Call(name, f"{name}, again and again", {})
+            return Call(name, f"{name}, repeatedly", {})
     return None
 
 
@@ -95,7 +95,7 @@ def _is_over(state: str) -> bool:
 
 
 async def asked_at_end(session: Session, ranks: Sequence[Rank]) -> dict[Rank, Call]:
-    """The MPI calls in which those of RANKS wait that are at the end of their recordings."""
+    """The MPI calls in which ranks wait at the ends of their recordings.  Raises RdbError."""
     states = session.states
     waits = [
         rank
@@ -113,8 +113,11 @@ async def asked_at_end(session: Session, ranks: Sequence[Rank]) -> dict[Rank, Ca
 
 
 async def _asked(rank: Looking) -> tuple[list[Call], Place | None, bool]:
-    """The calls in which its threads wait, unless one of them can go on without an answer of MPI;
-    and whether other threads of it may do something."""
+    """(calls, place, threads) of a rank.
+
+    `calls`: MPI calls in which its threads wait; empty if a thread can go on without MPI.
+    `threads`: other threads may run.
+    """
     answer = await rank.gdb.execute("rdb-asked")
     if answer.error is not None:
         raise RdbError(answer.error)

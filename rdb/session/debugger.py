@@ -1,4 +1,4 @@
-"""One rank under debug: its GDB with our extension, connected to the rank's replica server."""
+"""One rank under debug: its GDB with our extension, connected to the rank's server."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from rdb.errors import MissingTool, RdbError
 from rdb.paths import gdb_scripts_dir
 from rdb.session.gdb import Answer, GdbProcess
 from rdb.session.looking import Looking
+from rdb.session.predicates import as_typed
 from rdb.session.ranks import Rank
 from rdb.session.stacks import in_header, own_frame
 from rdb.session.state import Place, RankState, parse_state
 from rdb.session.template import Template
 
-_OPEN_TIMEOUT_S = 120.0
-_OWN_WITHIN = 64  # frames of libraries above the user's own
+_OPEN_TIMEOUT_S = 120.0  # not for motions: a rank may be far from its end
+_OWN_WITHIN = 64  # frames that are searched for one of the user's own
 
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """What one rank said to a command and what the command did to it."""
+    """The answer of one rank to a command, and its state before and after."""
 
     text: str
     error: str | None
@@ -37,7 +38,7 @@ class RankAnswer:
 
     @property
     def steps(self) -> int:
-        """By how many entries the extension's command log of this rank grew."""
+        """How many entries the command added to the extension's command log."""
         if self.before is None or self.after is None:
             return 0
         return self.after.history - self.before.history
@@ -55,23 +56,24 @@ class NotInMemory(RdbError):
 
 @dataclass(frozen=True)
 class Memory:
-    """What an expression names."""
+    """The memory that an expression names; `size` in bytes."""
 
     address: int
     size: int
     type: str
-    """As `{TYPE} ADDRESS` takes it."""
+    """Type in the form that GDB's `{TYPE} ADDRESS` takes."""
 
 
 class RankDebugger(Looking):
-    """Made by `open`; `state` is what the last command left."""
+    """The GDB of one rank; `open` and `forked` make it.  `state` is the state after the last
+    command."""
 
     def __init__(self, rank: Rank, gdb: GdbProcess) -> None:
         super().__init__(gdb)
         self.rank = rank
         self._state: RankState | None = None
         self.short: str | None = None
-        """Why it was opened at its start though its end was asked for."""
+        """Why it was opened at its start instead of its end; None: it was not."""
 
     @classmethod
     async def open(
@@ -84,17 +86,18 @@ class RankDebugger(Looking):
     ) -> RankDebugger:
         """Starts a GDB on one rank, at the end of its recording unless AT_END is false.
 
-        ADDRESS is the name of the process that is shown as this rank, if not its own.
+        ADDRESS: name of the process that stands for this rank, if it is another one.  Raises
+        MissingTool if the extension or GDB is missing, RdbError if the rank cannot be opened.
         """
         script = script or gdb_scripts_dir() / "rdb.py"
         if not script.exists():
-            raise MissingTool(f"{script} is missing", "is rdb installed whole?")
+            raise MissingTool(f"{script} is missing", "install rdb again")
         gdb = await GdbProcess.start(["-x", str(script)], name=f"the gdb of rank {rank}")
         debugger = cls(rank, gdb)
         try:
             await debugger._connect(f"rdb-open {shlex.quote(job)} {address or rank}")
             if at_end:
-                debugger.short = (await gdb.execute("goto end", _OPEN_TIMEOUT_S)).error
+                debugger.short = (await gdb.execute("goto end")).error
             debugger._state = await debugger.query_state()
         except BaseException:
             await gdb.close()
@@ -110,7 +113,7 @@ class RankDebugger(Looking):
     async def forked(
         cls, rank: Rank, template: Template, address: str, at_end: bool
     ) -> RankDebugger:
-        """The same, as a copy of a GDB that has read the program's symbols."""
+        """As `open`, but forks a GDB that has read the program's symbols."""
         gdb = await template.fork(address, at_end, f"the gdb of rank {rank}")
         debugger = cls(rank, gdb)
         try:
@@ -127,7 +130,7 @@ class RankDebugger(Looking):
         return await self._observed(command, command, on_output)
 
     async def memory_of(self, expression: str) -> Memory:
-        """What EXPRESSION names in the selected frame, or NotInMemory."""
+        """The memory that EXPRESSION names in the selected frame.  Raises NotInMemory."""
         answer = await self.gdb.execute(f"rdb-object {expression}")
         if answer.error is not None:
             raise NotInMemory(answer.error)
@@ -135,7 +138,7 @@ class RankDebugger(Looking):
         return Memory(raw["address"], raw["size"], raw["type"])
 
     async def query_state(self, after: str | None = None) -> RankState:
-        """Where the rank stands; AFTER is the command that has just ended, for the undo log."""
+        """The rank's state; AFTER: the command that has just ended, for the undo log."""
         said = "" if after is None else f" --command {after}"
         state = parse_state((await self._must(f"rdb-state --fast{said}")).text)
         if state.own is not None or (state.place.has_source and not in_header(state.place)):
@@ -146,15 +149,15 @@ class RankDebugger(Looking):
         return replace(state, own=own.place)
 
     async def own_place(self) -> Place:
-        """The user's own line where it stands, or that of the library if there is none."""
-        if self.state.own is not None:  # a line of Python, too
+        """The user's own line at the position; if there is none, that of the library."""
+        if self.state.own is not None:  # may also be a line of Python
             return self.state.own
         own = own_frame(await self.frames())
         return self.state.place if own is None else own.place
 
     async def refresh(self, after: str | None = None) -> None:
-        """Something has moved it without a command of the user's; or AFTER has, which was broken
-        off."""
+        """Reads the state again, after a move without a command of the user, or after the command
+        AFTER was cancelled."""
         self._state = await self.query_state(after)
 
     def interrupt(self) -> None:
@@ -173,29 +176,29 @@ class RankDebugger(Looking):
             self._state = await self._state_after(shown)
         except RdbError as lost:
             error = error or lost.message
-        return RankAnswer(answer.text, error, before, self._state)
+        return RankAnswer(as_typed(answer.text), error, before, self._state)
 
     async def _state_after(self, command: str) -> RankState:
         try:
             return await self.query_state(command)
         except RdbError:
-            # A Ctrl-C meant for a command that had just ended hits this query instead: once more.
+            # A Ctrl-C for a command that has just ended may hit this query instead: ask again.
             return await self.query_state(command)
 
     async def _run_block(self, lines: str) -> RankAnswer:
-        """`commands`, `define`, `if`: their bodies cannot be typed through MI, a file can be."""
+        """Runs `commands`, `define` or `if` from a file: MI cannot pass their bodies."""
         with tempfile.NamedTemporaryFile("w", prefix="rdb-", suffix=".gdb") as file:
             file.write(lines + "\n")
             file.flush()
             answer = await self._observed(f"source {file.name}", lines.splitlines()[0])
-        # The file's name means nothing to who typed the block, the line in it does.
+        # The user does not know the file, but knows the line in the block.
         text = answer.text.replace(f"{file.name}:", "line ")
         if answer.error is None:
             return replace(answer, text=text)
         return replace(answer, text=text, error=answer.error.replace(f"{file.name}:", "line "))
 
     async def _connect(self, command: str) -> None:
-        """If the server refused, its exit code is the error's."""
+        """Connects to the server.  If that fails, the RdbError has the server's exit code."""
         answer = await self.gdb.execute(command, _OPEN_TIMEOUT_S)
         if answer.error is None:
             return

@@ -1,4 +1,4 @@
-"""Work that is carried out to its end, also if whoever waits for it is cancelled, once or more."""
+"""Coroutines that run to their end even if the task that waits for them is cancelled."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ T = TypeVar("T")
 def to_its_end(
     work: Callable[P, Coroutine[Any, Any, T]],
 ) -> Callable[P, Coroutine[Any, Any, T]]:
-    """A cancellation is raised when the work is done."""
+    """Decorator: a cancellation is raised only when the work is done."""
 
     @functools.wraps(work)
     async def carried_out(*args: P.args, **named: P.kwargs) -> T:
         task = asyncio.ensure_future(work(*args, **named))
-        # A second Ctrl-C ends it; asyncio would show where.
+        # A second Ctrl-C ends it; without this asyncio would print a traceback.
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         cancelled = False
         while not task.done():
@@ -35,8 +35,8 @@ def to_its_end(
 
 
 async def side_by_side(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """As asyncio.gather, but all have ended when it does: one fails, or it is cancelled, and the
-    others are cancelled and waited for."""
+    """As asyncio.gather, but no task outlives it: if one fails, or if this is cancelled, the others
+    are cancelled and waited for."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         return await asyncio.gather(*tasks)

@@ -1,9 +1,8 @@
-"""Keeping up with recordings that grow.
+"""Following recordings that grow.
 
-A rank whose log has not grown costs nothing but a look at the last record of its log.  What has
-grown is taken in as one batch, and the longer that took, the longer the next one is waited for: so
-a job that records faster than it can be followed is followed in larger steps, not with all of the
-machine.
+A rank whose log has not grown costs only a look at its last record.  All new events are taken in as
+one batch.  The longer a batch took, the longer the pause before the next one: a job that records
+faster than it can be followed is followed in larger steps, without using the whole machine.
 """
 
 from __future__ import annotations
@@ -19,14 +18,17 @@ from rdb.session.ranks import Rank
 from rdb.session.session import Session
 
 _EVERY_S = 0.5
-_REST = 4  # following may take one part of the time, these are left to the job
+_REST = 4  # pause / time of the last batch
 
 
 async def follow(
     session: Session, seconds: float = 0, on_batch: Callable[[], None] | None = None
 ) -> dict[Rank, str]:
-    """Goes to the ends of the recordings of the ranks in focus, and keeps up with them for so long
-    or until they end: of each "", or why not.  One command of the history."""
+    """Goes to the ends of the recordings of the ranks in focus, and follows them for SECONDS or
+    until they end; one command of the history.
+
+    Rank -> "", or why it cannot be followed.  ON_BATCH is called after each batch.
+    """
     until = time.monotonic() + seconds
     growth, interrupts = Growth(session.job), session.interrupts
     answers: dict[Rank, RankAnswer] = {}
@@ -42,7 +44,7 @@ async def follow(
                     first = answers.get(rank, answer)
                     answers[rank] = replace(answer, before=first.before)
                 if session.interrupts > interrupts:
-                    # Ctrl-C: a rank that was about to go on is where it was, which is no failure.
+                    # Ctrl-C: a rank that has not moved yet is no failure.
                     return dict(sorted({**dict.fromkeys(grown, ""), **said}.items()))
                 said.update(problems)
                 if on_batch is not None:

@@ -1,6 +1,6 @@
-"""Events of all ranks at which predicates over the program's arrays are true.
+"""Events of all ranks right after which an expression of the program is true.
 
-Each rank is brought to its events by the GDB extension (gdb_scripts/rdb_gdb/predicate_events.py).
+The GDB extension moves each rank to its events (gdb_scripts/rdb_gdb/search/predicate_events.py).
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ class FoundEvents:
     rows: list[dict[str, Any]] = field(default_factory=list)
     count: int = 0
     undefined: str = ""
-    """At how many events it had no value, and why."""
+    """A text: at how many events the expression had no value, and why."""
+    refused: bool = False
+    """The expression has a name that the program does not have."""
     problem: str | None = None
-    """Why it is not known."""
+    """Why the rank could not be searched."""
 
 
 async def found_events(
     job: JobLike, query: str, ranks: Sequence[Rank], way: str, limit: int
 ) -> list[FoundEvents]:
-    """WAY: next (the first one of each rank), prev (the last one), all or count."""
+    """Searches RANKS.  WAY: next (the first event of each rank), prev (the last one), all or
+    count."""
     slots = asyncio.Semaphore(len(os.sched_getaffinity(0)))
 
     async def one(rank: Rank) -> FoundEvents:
@@ -64,11 +67,11 @@ async def _found(job: JobLike, query: str, rank: Rank, way: str, limit: int) -> 
     for row in known["rows"]:
         record = next(iter(job.rank(rank).records(row["event"], row["event"])))
         rows.append({"rank": rank, "events": 1, "at_ns": record.at_ns, **row})
-    return FoundEvents(rank, rows, known["count"], known["undefined"])
+    return FoundEvents(rank, rows, known["count"], known["undefined"], known["refused"])
 
 
 class _Said:
-    """How far it is, a line every few seconds."""
+    """Prints the progress of a search, one line every 5 s."""
 
     def __init__(self, name: str) -> None:
         self._name = name

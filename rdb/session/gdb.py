@@ -1,9 +1,9 @@
-"""One GDB in MI mode: a command in, its whole answer out.
+"""One GDB in MI mode: runs a command and returns its whole answer.
 
-How the end of a command is known: GDB answers it with a result record of the same token.  A command
-that makes the program run is answered `^running` at once; GDB (with `mi-async off`, its default)
-reads its next command only when the program has stopped again and everything belonging to the
-stop was printed.  So a second command, the fence, is sent right behind, and its result is the end.
+GDB answers a command with a result record of the same token.  But it answers a command that makes
+the program run with `^running` at once, and (with `mi-async off`, its default) reads its next
+command only when the program has stopped and all output about the stop is printed.  So we send a
+second command, the fence, right behind the first; its result marks the end of the first.
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ from rdb.recording.symbols.gdb_batch import gdb_environment, gdb_program
 from rdb.session.ending import to_its_end
 from rdb.session.mi import MiLine, console_command, parse_line
 from rdb.session.processes import Process, descendants
+from rdb.trace import tracer
 
 LINE_LIMIT = 64 << 20  # one line may hold the answer to a large `print`
 _QUIT = "Quit"  # GDB's word for a command that Ctrl-C has ended
 _CLOSE_S = 5.0
-_HEED_S = 5.0  # Ctrl-C
+_HEED_S = 5.0  # how long GDB may take to react to an interrupt
 _PRESSES = 12
 _FENCE = "-gdb-show confirm"
-_PROGRESS = "rdb-progress: "  # gdb_scripts/rdb_gdb/searching.py
-# GDB reads files through the server, which is here and quick: nobody wants to hear of each.
+_trace = tracer("control")
+_PROGRESS = "rdb-progress: "  # gdb_scripts/rdb_gdb/link/progress.py
+# GDB reads files through our local server, which is fast, so its messages about it are dropped.
 _FETCHING = re.compile(
     r"Reading .* from remote target\.\.\.\n"
     r"|warning: File transfers from remote targets can be slow\."
 )
 _SETTINGS = (
     "confirm off",
-    "breakpoint pending off",  # else GDB asks, answers itself, and it looks like a success
+    "breakpoint pending off",  # else GDB answers its own question, which looks like a success
     "pagination off",
     "width 0",
     "height 0",
@@ -49,10 +51,10 @@ _SETTINGS = (
 )
 
 
-# `explore` and its kin ask on GDB's input: that is MI's, and they would swallow what comes next.
+# `explore` and others read answers from stdin; in MI mode they would consume the next command.
 _NO_QUESTIONS = (
     "python import sys, types; sys.stdin = types.SimpleNamespace(readline=lambda *_: "
-    "exec('raise gdb.GdbError(\\'it asks questions, which nobody can answer here\\')'))"
+    "exec('raise gdb.GdbError(\\'this command asks questions, which cannot be answered here\\')'))"
 )
 
 
@@ -68,7 +70,7 @@ class CommandTimeout(RdbError):
 
 @dataclass
 class Answer:
-    """What GDB answered to one command."""
+    """The answer of GDB to one command."""
 
     text: str = ""
     error: str | None = None
@@ -110,7 +112,10 @@ class ProcessLike(Protocol):
 
 
 class GdbProcess:
-    """Made by `start`; runs one command at a time; `close` leaves no process behind."""
+    """One GDB; `start` makes it.  It runs one command at a time; `close` leaves no process behind.
+
+    Commands raise GdbDied if GDB has ended, CommandTimeout after their timeout.
+    """
 
     def __init__(self, process: ProcessLike, name: str) -> None:
         self._process = process
@@ -125,7 +130,7 @@ class GdbProcess:
 
     @classmethod
     async def start(cls, arguments: Sequence[str] = (), name: str = "gdb") -> GdbProcess:
-        """Starts `gdb -nx -q --interpreter=mi3 ARGUMENTS`."""
+        """Starts `gdb -nx -q --interpreter=mi3 ARGUMENTS`.  Raises MissingTool."""
         program = gdb_program()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -138,7 +143,7 @@ class GdbProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 limit=LINE_LIMIT,
-                start_new_session=True,  # the terminal's Ctrl-C is ours to pass on
+                start_new_session=True,  # the terminal's Ctrl-C must reach only us
                 env=_environment(),
             )
         except (FileNotFoundError, PermissionError) as error:
@@ -171,7 +176,7 @@ class GdbProcess:
         timeout_s: float | None = None,
         on_output: Callable[[str], None] | None = None,
     ) -> Answer:
-        """Runs one command of GDB's command line, to its end or the program's next stop."""
+        """Runs one CLI command, to its end or to the program's next stop."""
         return await self.mi(console_command(command), timeout_s, on_output)
 
     async def mi(
@@ -180,7 +185,7 @@ class GdbProcess:
         timeout_s: float | None = None,
         on_output: Callable[[str], None] | None = None,
     ) -> Answer:
-        """Runs one MI command.  ON_OUTPUT hears what it prints while it prints it."""
+        """Runs one MI command.  ON_OUTPUT is called with its output as it appears."""
         async with self._lock:
             self._check_alive()
             over = asyncio.get_running_loop().create_future()
@@ -196,7 +201,7 @@ class GdbProcess:
 
     async def _wait(self, pending: _Pending, command: str, timeout_s: float | None) -> None:
         try:
-            # Shielded: when the caller gives up, GDB must still be brought back to its prompt.
+            # Shielded: if the caller gives up, GDB must still be brought back to its prompt.
             await asyncio.wait_for(asyncio.shield(pending.over), timeout_s)
         except (TimeoutError, asyncio.CancelledError) as error:
             await self._break_off(pending)
@@ -205,23 +210,23 @@ class GdbProcess:
             raise CommandTimeout(f"{command} took longer than {timeout_s:g} s") from error
 
     async def _break_off(self, pending: _Pending) -> None:
-        # Again, but not soon: one sent just before a command starts does not stop it, and after two
-        # GDB gives up a server that has not answered the first yet.
+        # An interrupt just before a command starts does not stop it, so it is sent again.  But GDB
+        # drops a server that has not answered the first of two interrupts, so not soon.
         for _ in range(_PRESSES):
             self.interrupt()
             with suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.shield(pending.over), _HEED_S)
                 return
-        self._process.kill()  # does not listen any more
+        self._process.kill()  # GDB does not react
 
     def interrupt(self) -> None:
-        """Ctrl-C: stops the program, or whatever GDB is busy with."""
+        """Ctrl-C: stops the program or the command of GDB under way."""
         if self.alive and self.busy:
             os.kill(self.pid, signal.SIGINT)
 
     @to_its_end
     async def close(self) -> None:
-        """Ends GDB and everything under it."""
+        """Ends GDB and its descendants."""
         below: list[Process] = descendants(self.pid) if self._process.returncode is None else []
         if self.alive:
             self._send("-gdb-exit\n")
@@ -232,16 +237,16 @@ class GdbProcess:
             if asyncio.get_running_loop().time() > deadline:
                 self._process.kill()
             else:
-                # Again and again: one sent just before a command starts does not stop it.
+                # Repeated: an interrupt just before a command starts does not stop it.
                 self.interrupt()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), 0.25)
         await _gone(below)
-        # asyncio complains of an error that nobody has asked for.
+        # Fetches the stream's error, else asyncio prints it.
         if self._process.stdin is not None:
             with suppress(OSError, TimeoutError):
                 await asyncio.wait_for(self._process.stdin.wait_closed(), _CLOSE_S)
-        # It keeps pipes that somebody else still has, and complains of them at the end, too.
+        # asyncio keeps a pipe that another process still has open, and prints a warning at exit.
         transport = getattr(self._process, "_transport", None)
         if transport is not None:
             transport.close()
@@ -251,6 +256,8 @@ class GdbProcess:
 
     def _send(self, text: str) -> None:
         assert self._process.stdin is not None
+        if _trace:
+            _trace(f"{self._name} <- {text!r}")
         self._process.stdin.write(text.encode())
 
     def _check_alive(self) -> None:
@@ -265,6 +272,8 @@ class GdbProcess:
         assert self._process.stdout is not None
         try:
             while line := await self._process.stdout.readline():
+                if _trace:
+                    _trace(f"{self._name} -> {line!r}")
                 self._take(parse_line(line.decode(errors="replace").rstrip("\n")))
         finally:
             if self._pending is not None and not self._pending.over.done():
@@ -297,12 +306,12 @@ class GdbProcess:
             if not pending.over.done():
                 pending.over.set_result(None)
         elif line.kind == "result" and line.token is None and line.message == "error":
-            # An error after ^running, e.g. the connection was lost, carries no token.
+            # An error after ^running, such as a lost connection, has no token.
             pending.late_error = _message(line)
 
 
 def _environment() -> dict[str, str]:
-    """GDB's extension is to start the server of this rdb, not of another one on PATH."""
+    """The environment of GDB; its extension must start this rdb's server, not another in PATH."""
     environment = gdb_environment()
     beside = Path(sys.executable).parent / "rdb"
     if beside.exists():
@@ -322,7 +331,7 @@ def _answer(pending: _Pending) -> Answer:
         answer.error = _message(result)
     elif result is not None:
         answer.payload = result.payload
-    # GDB says an error on its log stream too; warnings only there.
+    # GDB prints errors also on its log stream, warnings only there.
     said = {line.strip() for line in (answer.error or "").splitlines()}
     parts = [text for kind, text in pending.streams if kind != "log" or text.strip() not in said]
     answer.text = "".join(parts).strip("\n")
@@ -332,7 +341,8 @@ def _answer(pending: _Pending) -> Answer:
 
 
 async def _gone(processes: Sequence[Process]) -> None:
-    """They end when GDB does, by end of file on their pipe; the ones that do not are killed."""
+    """Waits until processes below GDB have ended (their pipe is closed); kills those that do
+    not."""
     deadline = asyncio.get_running_loop().time() + _CLOSE_S / 2
     while any(process.alive for process in processes):
         if asyncio.get_running_loop().time() > deadline:

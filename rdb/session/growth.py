@@ -1,4 +1,4 @@
-"""Which recordings have grown since somebody asked, at a cost that does not depend on them."""
+"""Which recordings have grown since the last question, at a cost independent of their size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rdb.session.ranks import Rank
 
 
 class GlanceLike(Protocol):
-    """What a rank is and how it ended (rdb.recording.rank.RankGlance)."""
+    """The part of rdb.recording.rank.RankGlance that is used here."""
 
     @property
     def state(self) -> str: ...
@@ -24,36 +24,36 @@ class RankLike(Protocol):
 
 
 class JobLike(Protocol):
-    """What is asked of a job here."""
+    """The part of a job that is used here."""
 
     def rank(self, rank: Rank, /) -> RankLike: ...
 
 
 class Growth:
-    """Each rank counts as grown when it is asked about for the first time."""
+    """Notes how far recordings are.  A rank counts as grown at the first question about it."""
 
     def __init__(self, job: JobLike) -> None:
         self._job = job
         self._seen: dict[Rank, GlanceLike] = {}
 
     def since_last(self, ranks: Iterable[Rank]) -> list[Rank]:
-        """Those of RANKS that may have more events than when this was called before."""
+        """Those of RANKS that may have more events than at the last call."""
         grown = []
         for rank in ranks:
             seen = self._seen.get(rank)
-            if seen is None or seen.state.startswith("became "):  # another program by now
+            if seen is None or seen.state.startswith("became "):  # it runs another program now
                 self._seen[rank] = seen = self._job.rank(rank).glance()
             elif not seen.grown():
                 continue
             else:
                 seen.refresh()
-            # Looked at before anybody reads the rest: what comes later is seen the next time.
+            # Read now, before the caller reads the log: later events count as growth next time.
             _ = seen.last_event
             grown.append(rank)
         return grown
 
     def running(self) -> bool:
-        """May any of them get more?"""
+        """May any of the ranks record more?"""
         return any(
             one.state == "running" or one.state.startswith("open on ")
             for one in self._seen.values()

@@ -1,4 +1,4 @@
-"""The commands of a session: where each went, what it did there, what undo takes back."""
+"""The commands of a session: to which ranks each went, and what undo takes back."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Visit:
     before: RankState | None
     after: RankState | None
     steps: int
-    """Entries it added to the command log of the rank's GDB."""
+    """How many entries it added to the command log of the rank's GDB."""
 
     def length(self, after: bool) -> int | None:
-        """How long that log was before or after it."""
+        """Length of that log before or after the command; None: not known."""
         state = self.after if after else self.before
         return None if state is None else state.history
 
@@ -38,7 +38,7 @@ class Entry:
     focus_before: tuple[Rank, ...]
     focus_after: tuple[Rank, ...]
     sets: tuple[RankSets, RankSets] | None = None
-    """The named sets of ranks before and after it, if it changed them."""
+    """The named sets of ranks before and after the command, if it changed them."""
 
     @property
     def ranks(self) -> tuple[Rank, ...]:
@@ -46,7 +46,7 @@ class Entry:
 
     @property
     def changes(self) -> bool:
-        """Is there anything for undo to take back?"""
+        """Can undo take anything back?"""
         return (
             self.focus_before != self.focus_after
             or self.sets is not None
@@ -55,7 +55,7 @@ class Entry:
 
 
 class CommandLog:
-    """Entries in the order they were given; the ones from `_done` on have been undone."""
+    """Entries in the order of the commands; those from index `_done` on have been undone."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -78,7 +78,7 @@ class CommandLog:
         focus_after: tuple[Rank, ...],
         sets: tuple[RankSets, RankSets] | None = None,
     ) -> Entry:
-        """Logs a command.  One that changes something ends what could be redone."""
+        """Logs a command.  If it changes something, undone entries are dropped."""
         visits = {
             rank: Visit(answer.before, answer.after, answer.steps)
             for rank, answer in answers.items()
@@ -91,18 +91,25 @@ class CommandLog:
         self._done += 1
         return entry
 
+    def return_to(self, done: int) -> None:
+        """As if `back` and `forward` had not been called since there were DONE entries."""
+        self._done = done
+
     def since_bookmark(self, name: str) -> int:
-        """How many commands that changed something were given since the bookmark was set."""
+        """How many commands have changed something since the bookmark was set.
+
+        Raises RdbError if there are none, or no such bookmark.
+        """
         for index in range(self._done - 1, -1, -1):
             if self._entries[index].text.split() in (["bookmark", name], ["ubookmark", name]):
                 count = sum(entry.changes for entry in self._entries[index : self._done])
                 if not count:
                     raise RdbError(f"nothing was done since {name}")
                 return count
-        raise RdbError(f"no bookmark {name!r} that was not undone itself", "`bookmark` lists them")
+        raise RdbError(f"no bookmark {name!r}, or its command was undone", "`bookmark` lists them")
 
     def back(self) -> Entry | None:
-        """Takes the last entry that changed something off; None: there is none."""
+        """Marks the last entry that changed something as undone; None: there is none."""
         for index in range(self._done - 1, -1, -1):
             if self._entries[index].changes:
                 self._done = index
@@ -110,7 +117,7 @@ class CommandLog:
         return None
 
     def forward(self) -> Entry | None:
-        """Puts the next undone entry that changed something back; None: there is none."""
+        """Marks the next undone entry that changed something as done; None: there is none."""
         for index in range(self._done, len(self._entries)):
             if self._entries[index].changes:
                 self._done = index + 1

@@ -1,4 +1,4 @@
-"""Ranks that still run, here and on other hosts: stopping them, bringing what they recorded."""
+"""Ranks that still run, here and on other hosts: pausing them, fetching what they recorded."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["PAUSED", "RUNNING", "Live"]
 
 
 class JobLike(Protocol):
-    """What is asked of a job here."""
+    """The part of a job that is used here."""
 
     def process(self, rank: Rank, /) -> Process: ...
 
 
 class ElsewhereLike(Protocol):
-    """What agents on other hosts do (rdb/agents/elsewhere.py)."""
+    """Requests to agents on other hosts (rdb/agents/elsewhere.py)."""
 
     def signal(self, operation: str, ranks: Collection[int], /) -> dict[int, str | RdbError]: ...
     def fetch(self, ranks: Collection[int] | None = None, /) -> int: ...
 
 
 class Live:
-    """The processes of a job; what this session has paused goes on when it is over."""
+    """The processes of a job.  Those that this session has paused go on at `close`."""
 
     def __init__(self, job: JobLike) -> None:
         self._job = job
@@ -35,19 +35,19 @@ class Live:
         self.elsewhere: ElsewhereLike | None = None
 
     def pause(self, ranks: Iterable[Rank]) -> dict[Rank, str | RdbError]:
-        """What became of each rank."""
+        """Pauses ranks; rank -> PAUSED, or the error."""
         return self._send("pause", self._here.pause, ranks)
 
     def resume(self, ranks: Iterable[Rank]) -> dict[Rank, str | RdbError]:
         return self._send("resume", self._here.resume, ranks)
 
     def fetch(self, ranks: Iterable[Rank]) -> None:
-        """Brings what these ranks have recorded meanwhile where no file system shows it."""
+        """Copies new records of ranks whose logs no shared file system shows."""
         if self.elsewhere is not None:
             self.elsewhere.fetch(tuple(ranks))
 
     def close(self) -> tuple[Rank, ...]:
-        """Lets go what this session has paused here; agents let go what they have."""
+        """Resumes the ranks that this session has paused here; agents resume theirs."""
         return self._here.close()
 
     def _send(

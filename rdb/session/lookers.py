@@ -1,8 +1,8 @@
-"""A few GDBs that look at all ranks which have none of their own.
+"""A few GDBs ("lookers") that look at all ranks which have no GDB of their own.
 
-Such a GDB turns from rank to rank (`rdb-look`): a rank costs it a replica, which is little, and no
-symbols, which are dear.  It cannot write.  What moves a rank, or changes something in it, needs a
-GDB of the rank's own.
+A looker turns from rank to rank (`rdb-look`).  A rank then costs a replica, which is cheap, but no
+symbols, which are expensive.  A looker cannot write: a command that moves a rank or changes
+something in it needs a GDB of the rank's own.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from rdb.session.state import RankState, parse_state
 
 T = TypeVar("T")
 _OPEN_TIMEOUT_S = 120.0
-_OWN_WITHIN = 64  # frames of libraries above the user's own
+_OWN_WITHIN = 64  # frames that are searched for one of the user's own
 _MOST = 4
-_REFUSED = "is not allowed ("  # GDB's gdb/target.c, of `set may-write-memory off`
+_REFUSED = "is not allowed ("  # in GDB's error with `set may-write-memory off` (gdb/target.c)
 
 
 class Unwilling(RdbError):
-    """A GDB that only looks was asked to change something."""
+    """A looker was asked to change something."""
 
 
 class OtherProgram(RdbError):
-    """A rank that runs another program than the one that the GDB has symbols of."""
+    """A rank runs another program than the one whose symbols the looker has."""
 
 
 class Looker(Looking):
-    """Made by `open`."""
+    """A GDB without the right to write; `open` makes it."""
 
     @classmethod
     async def open(cls, job: str, address: str, script: Path | None) -> Looker:
@@ -48,7 +48,7 @@ class Looker(Looking):
         gdb = await GdbProcess.start(["-x", str(script)], name="the gdb that looks at ranks")
         looker = cls(gdb)
         try:
-            # Before there is a process: then they cannot be changed.
+            # Set before there is a process: afterwards GDB refuses.
             for what in ("memory", "registers"):
                 await looker._must(f"set may-write-{what} off")
             await looker._must(f"rdb-open {shlex.quote(job)} {address}")
@@ -58,8 +58,11 @@ class Looker(Looking):
         return looker
 
     async def stand_in(self, address: str, where: str, fresh: bool = False) -> RankState:
-        """Turns to a rank."""
-        said = await self._must(f"rdb-look {address} {where}{' fresh' if fresh else ''}")
+        """Turns to a rank at position WHERE; FRESH: takes in what has been recorded since.
+
+        Raises OtherProgram or RdbError.
+        """
+        said = await self._must(f"rdb-look {address} {where}{' fresh' if fresh else ''}", None)
         state = parse_state(said)
         if state.own is None and (not state.place.has_source or in_header(state.place)):
             own = own_frame(await self.frames(_OWN_WITHIN))
@@ -67,8 +70,8 @@ class Looker(Looking):
                 state = replace(state, own=own.place)
         return state
 
-    async def _must(self, command: str) -> str:
-        answer = await self.gdb.execute(command, _OPEN_TIMEOUT_S)
+    async def _must(self, command: str, timeout_s: float | None = _OPEN_TIMEOUT_S) -> str:
+        answer = await self.gdb.execute(command, timeout_s)
         if answer.error is not None:
             kind = OtherProgram if "runs another program" in answer.error else RdbError
             raise kind(answer.error)
@@ -82,7 +85,8 @@ class Looker(Looking):
 
 
 class Lookers:
-    """As many as there are processors; each has its own share of the ranks, which it keeps."""
+    """The lookers of a job, at most one for each processor.  Each has a fixed share of the
+    ranks."""
 
     def __init__(self, job: str, address: Callable[[Rank], str], script: Path | None) -> None:
         self._job = job
@@ -92,7 +96,7 @@ class Lookers:
         self._opened: dict[int, Looker] = {}
         self._locks = [asyncio.Lock() for _ in range(self.count)]
         self.states: dict[Rank, RankState] = {}
-        """Where the ranks stood when they were looked at."""
+        """States of the ranks when a looker was there."""
 
     async def each(
         self,
@@ -101,7 +105,7 @@ class Lookers:
         ask: Callable[[Looking], Awaitable[T]],
         fresh: bool = False,
     ) -> dict[Rank, T | RdbError]:
-        """ASK of each rank, standing at WHERE it says."""
+        """The answers of ASK, called for each rank at its position WHERE."""
         found: dict[Rank, T | RdbError] = {}
 
         async def share(number: int, mine: list[Rank]) -> None:

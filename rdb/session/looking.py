@@ -1,4 +1,4 @@
-"""What can be asked of a GDB that stands in a rank, with nothing changed by it."""
+"""Questions to a GDB about a rank, which change nothing there."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from rdb.session.stacks import Frame, parse_frames
 
 @dataclass(frozen=True)
 class Fields:
-    """The members of a value, `.flow[2]` -> `0.5`, in their order; a plain value's only one is ``.
-    And why others have no value here."""
+    """The members of a value, `.flow[2]` -> `0.5`, in their order; of a plain value one named "".
+    `missing`: why others have no value."""
 
     values: Mapping[str, str]
     missing: Mapping[str, str]
     variables: str
-    """Which variables it is of, as of a number."""
+    """As in Number."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """What GDB prints for an expression, and the number it is; None: it is none."""
+    """The text that GDB prints for an expression, and its value; None: it is no number."""
 
     text: str
     value: float | None
     variables: str
-    """Which ones it is of, if they are not plainly the selected frame's."""
+    """The variables that the names mean, if they are not those of the selected frame."""
 
 
 class Looking:
@@ -48,11 +48,11 @@ class Looking:
         return parse_frames(answer.payload)
 
     async def value(self, expression: str, format_: str = "") -> str:
-        """What GDB prints for it, without a number in its value history.  FORMAT: `/x`."""
+        """The text that GDB prints, without an entry in the value history.  FORMAT_: `/x`."""
         return await self._said(f"rdb-meant output{format_} {expression}")
 
     async def number(self, expression: str, condition: bool = False) -> Number:
-        """CONDITION: a constant is refused."""
+        """The number that an expression is; CONDITION: raises RdbError for a constant."""
         option = "--condition " if condition else ""
         line = (await self._said(f"rdb-number {option}{expression}")).splitlines()[-1]
         text, value, variables = json.loads(line)
@@ -73,7 +73,7 @@ class Looking:
         )
 
     async def complete(self, text: str) -> list[str]:
-        """What GDB would complete TEXT to, whole lines."""
+        """GDB's completions of TEXT, as whole lines."""
         answer = await self.gdb.mi(f"-complete {quote(text)}", timeout_s=2.0)
         payload = answer.payload if isinstance(answer.payload, dict) else {}
         return [str(match) for match in payload.get("matches", [])]

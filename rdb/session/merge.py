@@ -1,4 +1,4 @@
-"""Equal answers of several ranks become one answer."""
+"""Groups equal answers of several ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Group(Generic[T]):
-    """Ranks that gave the same answer, and that answer (of the lowest of them)."""
+    """Ranks with equal answers, and the answer of the lowest rank."""
 
     ranks: tuple[Rank, ...]
     value: T

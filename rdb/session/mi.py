@@ -1,7 +1,7 @@
-"""Words of GDB's machine interface (GDB manual, chapter "The GDB/MI Interface").
+"""Syntax of GDB's machine interface (GDB manual, chapter "The GDB/MI Interface").
 
-pygdbmi's parser reads the output; its controller is not used, because it ends a read by time-out
-instead of by the token of the command.
+Output is parsed by pygdbmi.  Its controller is not used, because it ends a read by timeout instead
+of by the token of the command.
 """
 
 from __future__ import annotations
@@ -39,19 +39,21 @@ def parse_line(text: str) -> MiLine:
 
 
 def quote(text: str) -> str:
-    """TEXT as an MI c-string."""
+    """TEXT as an MI c-string (GDB manual, "GDB/MI Input Syntax")."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped.replace(chr(9), chr(92) + "t")}"'
 
 
 def console_command(command: str) -> str:
-    """The MI command that runs one command of GDB's command line."""
+    """The MI command that runs one CLI command."""
     return f"-interpreter-exec console {quote(command)}"
 
 
 def json_answer(command: str, text: str) -> dict[str, Any]:
-    """The one line of JSON that COMMAND of our extension prints; lines around it are GDB's own
-    talk."""
+    """The line of JSON that a COMMAND of our extension prints, among other output of GDB.
+
+    Raises RdbError if there is none.
+    """
     line = next((line for line in text.splitlines() if line.startswith("{")), None)
     if line is None:
         raise RdbError(f"{command} answered {text!r}")

@@ -1,8 +1,8 @@
-"""Where a value comes from: back through writes and messages to the computation that made it.
+"""The origin of a value: back through writes and messages to the computation that made it.
 
-In a rank, `last` finds the write.  If a receive wrote it, the logs tell which send of which rank
-that was, and the search goes on there with the bytes that were sent, and so on, until something
-else than a message wrote them.
+In a rank, `last` finds the write.  If a receive wrote the value, the logs tell which send of which
+rank that was.  The search goes on there with the bytes that were sent, until something other than a
+message wrote them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from rdb.errors import RdbError
 from rdb.recording.messages.messages import Messages
 from rdb.session.debugger import RankAnswer, RankDebugger
+from rdb.session.mi import json_answer
 from rdb.session.ranks import Rank
 from rdb.session.session import Session
 
@@ -20,11 +21,12 @@ _BY_EVENT = re.compile(r"^Changed by event (\d+): (.*)$", re.MULTILINE)
 _NOW = re.compile(r"^Now = (.*)$", re.MULTILINE)
 _UNCHANGED = "has not changed since the start"
 _HOPS = 64
+_WHOLE = {1: "char", 2: "short", 4: "int", 8: "long"}
 
 
 @dataclass(frozen=True)
 class Hop:
-    """One write on the way back: where, which value, and how it came there."""
+    """One write on the way back: position, value, and how the value came there."""
 
     rank: Rank
     position: str
@@ -39,7 +41,7 @@ class Hop:
 
 @dataclass(frozen=True)
 class Origin:
-    """The way back, and why it ends."""
+    """The writes on the way back, and why the search ended."""
 
     hops: tuple[Hop, ...]
     end: str
@@ -47,7 +49,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class _Object:
-    """Some bytes of a rank's memory, by a name that GDB understands there."""
+    """Bytes of a rank's memory, with a name that GDB understands there."""
 
     name: str
     type: str
@@ -56,9 +58,12 @@ class _Object:
 
 
 async def origin(session: Session, expression: str) -> Origin:
-    """Follows EXPRESSION from the one rank in focus.  The focus goes with it, as one command."""
+    """Follows EXPRESSION from the one rank in focus.  The focus moves along, as one command.
+
+    Raises RdbError if several ranks are in focus, or if a search fails.
+    """
     if len(session.focus) != 1:
-        raise RdbError("a value is followed from one rank", "focus on one: focus RANK")
+        raise RdbError("origin starts in one rank, but several are in focus", "focus RANK")
     focus = session.focus
     walk = _Walk(session, expression)
     try:
@@ -86,12 +91,14 @@ class _Walk:
                 goal = await _object(debugger, self._expression)
             answer = await self._run(debugger, f"last {goal.name}")
             if _UNCHANGED in answer.text:
-                return self._end(f"{goal.name} has that value since the start of the recording")
+                return self._end(f"{goal.name} has had this value since the start of the recording")
             by = _BY_EVENT.search(answer.text)
             hop = await self._hop(debugger, goal, answer)
             if by is None:
-                self._hops.append(replace(hop, how="computed"))
-                return self._end("")
+                goal = await self._loaded(debugger, goal, hop)
+                if goal is None:
+                    return self._end("")
+                continue
             came = self._messages.came(rank, int(by[1]), goal.address, goal.size)
             if came is None:
                 self._hops.append(replace(hop, how=by[2]))
@@ -109,11 +116,34 @@ class _Walk:
             )
             if not send.address:
                 return self._end(
-                    f"rank {rank} sent it at event {send.event}, as a part of data with gaps"
+                    f"rank {rank} sent it at event {send.event}, from a non-contiguous buffer"
                 )
             address = send.address + came.offset
             goal = _Object(f"{{{goal.type}}} {address:#x}", goal.type, address, goal.size)
-        return self._end(f"the first {_HOPS} messages of the way")
+        return self._end(f"stopped after {_HOPS} messages and copies")
+
+    async def _loaded(self, debugger: RankDebugger, goal: _Object, hop: Hop) -> _Object | None:
+        """The object from which the value was copied, directly or by a return; None: none."""
+        answer = await self._run(debugger, f"rdb-source {goal.address:#x}")
+        source = json_answer("rdb-source", answer.text)
+        if not source:
+            self._hops.append(replace(hop, how="computed"))
+            return None
+        function, memory, event = source["function"], source["memory"], source["event"]
+        passed = ", ".join(f"passed to {one}" for one in source["passed"])
+        how = passed or ("copied" if function is None else f"returned by {function}")
+        if passed and function is not None:
+            how = f"{passed}, returned by {function}"
+        self._hops.append(replace(hop, how=how))
+        if memory is None:
+            made = await self._hop(debugger, goal, answer)
+            name = "the argument" if function is None else f"{function}()"
+            made = replace(made, expression=name, value=hop.value)
+            self._hops.append(replace(made, how=event or "computed"))
+            return None
+        address, size = memory[0], min(memory[1], goal.size)
+        kind = goal.type if size == goal.size else _WHOLE.get(size, f"char [{size}]")
+        return _Object(f"{{{kind}}} {address:#x}", kind, address, size)
 
     async def _run(self, debugger: RankDebugger, command: str) -> RankAnswer:
         answer = await debugger.run(command)
@@ -144,6 +174,6 @@ class _Walk:
 
 
 async def _object(debugger: RankDebugger, expression: str) -> _Object:
-    """What EXPRESSION names where the rank stands."""
+    """The object that EXPRESSION names at the rank's position."""
     found = await debugger.memory_of(expression)
     return _Object(expression, found.type, found.address, found.size)

@@ -12,7 +12,7 @@ from rdb.session.state import RankState
 
 @dataclass(frozen=True)
 class RankRow:
-    """One rank: its recording, and where it stands if it has been opened."""
+    """One rank: its recording, and its state if it has been opened."""
 
     rank: Rank
     ended: str
@@ -20,11 +20,11 @@ class RankRow:
     in_focus: bool
     state: RankState | None
     point: str
-    """`start`, `end` or the event where it stands, looked at or not."""
+    """Position of the rank: `start`, `end` or an event."""
     problem: str | None = None
     """Why it could not be opened."""
     lost: tuple[str, ...] = ()
-    """What of it cannot be shown."""
+    """Parts of the recording that cannot be shown."""
 
 
 def overview(session: Session) -> list[RankRow]:

@@ -1,7 +1,7 @@
 """The processes under a GDB: the server behind its pipe, that server's replicas.
 
 GDB starts the server in a session of its own (gdb/ser-pipe.c calls setsid so that Ctrl-C does not
-reach it), so no process group holds them all: they are found by their parents in /proc.
+reach it).  So they have no common process group and are found by their parents in /proc.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Process:
-    """A process, named so that a later one with the same pid is not taken for it."""
+    """A process, identified by pid and start time: pids are used again."""
 
     pid: int
     start_ticks: int

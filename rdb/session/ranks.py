@@ -1,4 +1,4 @@
-"""Sets of ranks as people write them: `0,2-3`, `{0..3}`, `all`."""
+"""Sets of ranks as users write them: `0,2-3`, `{0..3}`, `all`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _ITEM = re.compile(r"(\d+)(?:(?:-|\.\.)(\d+))?\Z")
 def parse_ranks(
     text: str, known: Sequence[Rank], sets: Mapping[str, Sequence[Rank]] | None = None
 ) -> tuple[Rank, ...]:
-    """The ranks that TEXT names, in order and once each; all of them must be in KNOWN.
+    """The ranks that TEXT names, in ascending order.
 
-    SETS have names that TEXT may use.
+    SETS: name -> ranks; TEXT may use these names.  Raises Usage for another syntax, UnknownJob for
+    a rank that is not in KNOWN.
     """
     body = text.strip()
     if body in ("all", "*"):

@@ -1,10 +1,9 @@
 """All ranks of a job under debug.
 
-A GDB per rank: of a few ranks it is started when they come into focus, of many it is forked from
-one that has read the symbols (`template`) when a command needs it.  Until then a few GDBs look at
-all of them (`lookers`).  A command goes to the ranks in
-focus side by side.  Nothing is printed here: answers come back by rank, and `merge` groups equal
-ones.
+A rank has a GDB of its own.  If few ranks come into focus, their GDBs are started at once.  If many
+do, a GDB is forked from one that has read the symbols (`template`) when a command needs it; until
+then a few GDBs look at all ranks (`lookers`).  A command goes to the ranks in focus in parallel.
+Nothing is printed here: answers come back by rank, and `merge` groups equal ones.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ FEW = 4  # ranks whose GDBs are started before they are needed
 
 
 class RankLike(Protocol):
-    """What a session asks of a rank's recording."""
+    """The part of a rank's recording that a session uses."""
 
     @property
     def state(self) -> str: ...
@@ -58,7 +57,7 @@ class RankLike(Protocol):
 
 
 class JobLike(Protocol):
-    """What a session asks of a recorded job."""
+    """The part of a recorded job that a session uses."""
 
     @property
     def name(self) -> str: ...
@@ -77,7 +76,7 @@ class JobLike(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command did: answers by rank."""
+    """The result of a command: answers by rank."""
 
     answers: Mapping[Rank, RankAnswer]
     entry: Entry | None = None
@@ -96,7 +95,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Travelled:
-    """What undo (VERB "undid") or redo did: the commands in that order, where the ranks stand."""
+    """The result of undo (VERB "undid") or redo: the commands in order, the states of the ranks."""
 
     verb: str
     entries: list[Entry]
@@ -104,11 +103,14 @@ class Travelled:
     asked: int = 1
     errors: Mapping[Rank, str] = field(default_factory=dict)
     notes: Mapping[Rank, str] = field(default_factory=dict)
-    """Breakpoints that are back with other numbers."""
+    """Messages about breakpoints that now have other numbers."""
 
 
 class Session:
-    """Ranks, focus, history.  An async context manager: leaving it ends every process."""
+    """Ranks, focus, history.  An async context manager; its end ends every process.
+
+    Raises RdbError for a job without a recorded rank.
+    """
 
     def __init__(self, job: JobLike, script: Path | None = None, at_end: bool = True) -> None:
         self.job = job
@@ -117,9 +119,9 @@ class Session:
         """Ranks that could not be opened, and why."""
         self._failed_codes: dict[Rank, int] = {}
         self.on_progress: Callable[[Rank, str], None] | None = None
-        """Hears how far a long search of a rank is."""
+        """Called with the rank and a text about the progress of a long search."""
         self.interrupts = 0
-        """So often somebody has stopped what ran."""
+        """How often `interrupt` was called."""
         self._at_end = at_end
         self._known = tuple(job.ranks)
         self._focus: tuple[Rank, ...] = ()
@@ -130,7 +132,7 @@ class Session:
         self._preparing: asyncio.Task[object] | None = None
         self._away = Away()
         self.lost: dict[Rank, str] = {}
-        """What could not be kept of ranks whose GDBs were put away, until somebody has said so."""
+        """Rank -> what was lost when its GDB was put away, until it is shown to the user."""
         self.live = Live(job)
         self.sets: RankSets = {}
         """Sets of ranks by name."""
@@ -158,23 +160,23 @@ class Session:
 
     @property
     def states(self) -> dict[Rank, RankState]:
-        """Where every rank stands that has been looked at."""
+        """The state of every rank that has been opened or looked at."""
         states = {**self._lookers.states, **self._away.states}
         states.update({rank: one.state for rank, one in self._debuggers.items()})
         return dict(sorted(states.items()))
 
     def short(self, rank: Rank) -> str | None:
-        """Why a rank was opened at its start though its end was asked for."""
+        """Why a rank was opened at its start instead of its end; None: it was not."""
         debugger = self._debuggers.get(rank)
         return debugger.short if debugger is not None else None
 
     def lost_of(self, rank: Rank) -> tuple[str, ...]:
-        """What of a rank cannot be shown, as far as that is known."""
+        """Parts of a rank's recording that cannot be shown, as far as known."""
         short, state = self.short(rank), self.states.get(rank)
         return (*(() if short is None else (short,)), *(state.lost if state is not None else ()))
 
     def point(self, rank: Rank) -> str:
-        """`start`, `end` or the event where a rank stands, looked at or not."""
+        """Position of a rank: `start`, `end` or an event."""
         debugger = self._debuggers.get(rank)
         state = debugger.state if debugger is not None else self._away.states.get(rank)
         if state is not None:
@@ -182,7 +184,7 @@ class Session:
         return "end" if self._at_end else "start"
 
     def _where(self, rank: Rank) -> str:
-        """The same for a GDB that looks."""
+        """Position of a rank for a looker."""
         state = self._away.states.get(rank)
         if state is not None and not (state.at_end if self._at_end else state.at_start):
             return state.position
@@ -195,11 +197,11 @@ class Session:
 
     @property
     def many_waiting(self) -> bool:
-        """More of them than one starts GDBs for only to look at something."""
+        """Are there too many of them to start GDBs only to look at something?"""
         return len(self.waiting) > FEW
 
     async def open(self, ranks: Iterable[Rank]) -> None:
-        """Starts the GDBs that are not there yet; what fails goes to `failed`."""
+        """Starts the missing GDBs of RANKS; a rank that fails goes to `failed`."""
         missing = [rank for rank in ranks if rank not in self._debuggers]
         tasks = [asyncio.create_task(self._open(rank)) for rank in missing]
         self._opening.update(tasks)
@@ -223,7 +225,11 @@ class Session:
 
     async def _open(self, rank: Rank) -> RankDebugger:
         debugger = await self._starts.open(rank)
-        lost = await self._away.back(debugger)
+        try:
+            lost = await self._away.back(debugger)
+        except BaseException:
+            await debugger.close()
+            raise
         if lost is not None:
             self.lost[rank] = lost
         debugger.gdb.on_progress = lambda text: self._heard(rank, text)
@@ -231,7 +237,7 @@ class Session:
         return debugger
 
     async def debugger(self, rank: Rank) -> RankDebugger:
-        """The GDB of RANK, started if it is not there yet."""
+        """The GDB of RANK, started if needed.  Raises RdbError if it cannot be opened."""
         await self.open([rank])
         if rank not in self._debuggers:
             raise RdbError(f"rank {rank}: {self.failed.get(rank, 'cannot be opened')}")
@@ -242,9 +248,10 @@ class Session:
             self.on_progress(rank, text)
 
     async def set_focus(self, ranks: Sequence[Rank], text: str | None = None) -> tuple[Rank, ...]:
-        """Focuses RANKS as far as they can be opened; with TEXT it is a command of the log.
+        """Focuses those of RANKS that can be opened; TEXT: the command for the log.
 
-        GDBs of more than a few ranks are not started before a command needs them.
+        If more than FEW ranks need a GDB, these start when a command needs them.  Raises RdbError
+        if no rank can be opened.
         """
         usable = tuple(sorted(ranks))
         if sum(rank not in self._debuggers for rank in ranks) <= FEW:
@@ -262,12 +269,12 @@ class Session:
         return usable
 
     def set_sets(self, sets: RankSets, text: str) -> None:
-        """Other named sets of ranks than before, by the command TEXT."""
+        """Replaces the named sets of ranks; TEXT: the command for the log."""
         before, self.sets = self.sets, dict(sets)
         self.log.add(text, {}, self._focus, self._focus, (before, self.sets))
 
     async def run(self, command: str, text: str | None = None) -> Outcome:
-        """Runs a GDB command in all ranks in focus; it is logged as TEXT."""
+        """Runs a GDB command in all ranks in focus; TEXT: the command for the log."""
         await self.open(self._focus)
         before = {rank: one.state for rank, one in self._debuggers.items() if rank in self._focus}
         try:
@@ -280,7 +287,7 @@ class Session:
     async def _broken_off(
         self, before: Mapping[Rank, RankState], command: str
     ) -> dict[Rank, RankAnswer]:
-        """COMMAND was cancelled while ranks worked on it: some may have come somewhere by then."""
+        """The answers if COMMAND was cancelled; some ranks may have moved by then."""
 
         async def where(rank: Rank, state: RankState) -> RankAnswer:
             debugger, error = self._debuggers[rank], "Interrupted."
@@ -294,16 +301,20 @@ class Session:
         return dict(zip(before, found, strict=True))
 
     async def undo(self, count: int = 1) -> Travelled:
-        """Takes back the last COUNT commands that changed something, in the ranks they went to."""
+        """Takes back the last COUNT commands that changed something, in their ranks.
+
+        Raises RdbError if there is none.
+        """
         return await self._travel(count, forward=False)
 
     async def redo(self, count: int = 1) -> Travelled:
-        """Does again what undo took back."""
+        """Does again what undo took back.  Raises RdbError if there is nothing."""
         return await self._travel(count, forward=True)
 
     async def _travel(self, count: int, forward: bool) -> Travelled:
         entries: list[Entry] = []
         goal: dict[Rank, int] = {}
+        done, sets = len(self.log.done), self.sets
         while len(entries) < count:
             entry = self.log.forward() if forward else self.log.back()
             if entry is None:
@@ -317,17 +328,25 @@ class Session:
                     goal[rank] = length
         if not entries:
             raise RdbError("nothing to redo" if forward else "nothing to undo")
-        await self.open(goal)
-        commands = {}
-        for rank, length in goal.items():
-            if rank not in self._debuggers:
-                continue
-            # Counted from the log of the rank's own GDB: undo out of a branch takes more back there
-            # than it was asked for, and what is gone already is not to be taken back again.
-            number = length - self._debuggers[rank].state.history
-            if number:
-                commands[rank] = f"redo {number}" if number > 0 else f"undo {-number}"
-        answers = await self._gather(commands, lambda rank: rank.run(commands[rank.rank]))
+        commands: dict[Rank, str] = {}
+        try:
+            await self.open(goal)
+            for rank, length in goal.items():
+                if rank not in self._debuggers:
+                    continue
+                # Computed from the log of the rank's own GDB: undo out of a branch takes back more
+                # there than asked for, and that must not be taken back again.
+                number = length - self._debuggers[rank].state.history
+                if number:
+                    commands[rank] = f"redo {number}" if number > 0 else f"undo {-number}"
+            answers = await self._gather(commands, lambda rank: rank.run(commands[rank.rank]))
+        except BaseException:
+            # Asked again, it moves the ranks that this one has not moved.
+            self.log.return_to(done)
+            self.sets = sets
+            before = {rank: self._debuggers[rank].state for rank in commands}
+            await self._broken_off(before, "redo" if forward else "undo")
+            raise
         self._focus = entries[-1].focus_after if forward else entries[-1].focus_before
         return Travelled(
             "redid" if forward else "undid",
@@ -343,7 +362,7 @@ class Session:
         )
 
     async def ask(self, command: str) -> Outcome:
-        """Runs a command that has the same answer everywhere in one rank; it is not logged."""
+        """Runs a command with the same answer in every rank in one of them; it is not logged."""
         known = [rank for rank in self._focus if rank in self._debuggers]
         if not known:
             await self.open(self._focus[:1])
@@ -353,9 +372,9 @@ class Session:
     async def look(
         self, ask: Callable[[Looking], Awaitable[T]], ranks: Sequence[Rank] | None = None
     ) -> dict[Rank, T | RdbError]:
-        """ASK, which changes nothing, of RANKS or of the ranks in focus.
+        """The answers of ASK, which changes nothing, for RANKS or the ranks in focus.
 
-        A rank with a GDB of its own is asked there, the others by the GDBs that look at all.
+        A rank with a GDB of its own is asked there, the others by lookers.
         """
         chosen = self._focus if ranks is None else ranks
         found: dict[Rank, T | RdbError] = {}
@@ -376,7 +395,7 @@ class Session:
         return {rank: found[rank] for rank in sorted(found)}
 
     async def trim(self) -> None:
-        """Between commands: puts GDBs of ranks that are not in focus away, if memory is short."""
+        """Between commands: puts GDBs of ranks out of focus away if memory is short."""
         self._away.used(self._focus)
         idle = [rank for rank in self._debuggers if rank not in self._focus]
         surplus = len(self._debuggers) - most_gdbs(len(self._debuggers)) if idle else 0
@@ -384,12 +403,11 @@ class Session:
             if surplus <= 0:
                 return
             if await self._away.put(self._debuggers[rank]):
-                del self._debuggers[rank]
+                await self._debuggers.pop(rank).close()
                 surplus -= 1
 
     def prepare(self) -> None:
-        """Starts the GDBs that look at ranks and the one that others are forked from, while nobody
-        has asked for anything yet."""
+        """Starts the lookers and the template in the background, before the first command."""
         if self._preparing is None and self.many_waiting:
             self._preparing = asyncio.create_task(self._prepare(self.waiting))
 
@@ -400,10 +418,10 @@ class Session:
     async def to_newest(
         self, ranks: Sequence[Rank]
     ) -> tuple[dict[Rank, RankAnswer], dict[Rank, str]]:
-        """Reads the recordings of RANKS, which are in focus, anew and goes to their ends: what
-        those with GDBs of their own answered, and of each "", or why not.
+        """Reads the recordings of RANKS, which are in focus, again and goes to their ends.
 
-        It is not logged.  Ranks without a GDB always stand at the end.
+        Returns the answers of ranks with GDBs of their own, and rank -> "" or the error.  It is not
+        logged.  Ranks without a GDB are always at the end.
         """
         if len(self.waiting) <= FEW:
             await self.open(self._focus)
@@ -421,7 +439,8 @@ class Session:
     async def stacks(
         self, limit: int | None = None, ranks: Sequence[Rank] | None = None
     ) -> dict[Rank, list[Frame]]:
-        """Backtraces of RANKS, or of the ranks in focus, innermost frame first."""
+        """Backtraces of RANKS, or of the ranks in focus, innermost frame first.  Raises
+        RdbError."""
         found = await self.look(lambda gdb: gdb.frames(limit), ranks)
         for answer in found.values():
             if isinstance(answer, RdbError):
@@ -437,11 +456,11 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Does any rank work on a command?"""
+        """Is a command under way in any rank?"""
         return self._lookers.busy or any(one.gdb.busy for one in self._debuggers.values())
 
     def interrupt(self) -> None:
-        """Stops whatever runs in any rank; the command then answers as stopped."""
+        """Stops the commands under way in all ranks; they answer as interrupted."""
         self.interrupts += 1
         self._lookers.interrupt()
         for debugger in self._debuggers.values():
@@ -481,9 +500,9 @@ class Session:
 
 
 def _renumbered(text: str) -> str:
-    """What GDB's `undo` says of breakpoints that it has made again (gdb_scripts, points.py)."""
+    """The lines of `undo` about breakpoints with new numbers (state/points.py)."""
     return "\n".join(line for line in text.splitlines() if "is back (it was " in line)
 
 
 async def _nothing(gdb: Looking) -> None:
-    """To stand there is to be known."""
+    """Asks nothing: turning to the rank is enough to know its state."""

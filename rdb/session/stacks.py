@@ -1,4 +1,4 @@
-"""Backtraces of many ranks as one tree: what they share is said once."""
+"""Backtraces of many ranks as one tree, in which common frames appear once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from rdb.session.ranks import Rank, format_ranks
 from rdb.session.state import Place
 
-# interposer/base/layout.h: RDB_LOW_END, RDB_PROG, RDB_INTERP
+# interposer/interface/layout.h: RDB_LOW_END, RDB_PROG, RDB_INTERP
 _LINKED_END = 0x10000000000
 _PROGRAM = 0x102000000000
 _PROGRAM_END = 0x103000000000
@@ -33,7 +33,7 @@ class Frame:
 
 @dataclass
 class StackNode:
-    """A frame that some ranks share, and what they called from there."""
+    """A frame that RANKS share, and the frames that it called."""
 
     frame: Frame
     ranks: list[Rank] = field(default_factory=list)
@@ -45,7 +45,7 @@ class StackNode:
 
 
 def parse_frames(payload: Any) -> list[Frame]:
-    """Frames out of `-stack-list-frames`, innermost first."""
+    """The frames of a `-stack-list-frames` result, innermost first."""
     stack = payload.get("stack", []) if isinstance(payload, dict) else []
     frames = []
     for item in stack:
@@ -65,9 +65,9 @@ def parse_frames(payload: Any) -> list[Frame]:
 
 
 def own_frame(frames: Sequence[Frame]) -> Frame | None:
-    """The innermost frame of the user's own: one with its source, else one of the program.
+    """The user's innermost frame: one with its source, else one of the program; None: none.
 
-    An inline function of a system header is the library's, though it is compiled into the program.
+    An inline function of a system header counts as the library's.
     """
     for headers in (False, True):
         for frame in frames:
@@ -81,7 +81,7 @@ def in_header(place: Place) -> bool:
 
 
 def _in_program(pc: int) -> bool:
-    """Is it code of the program itself and of no library?"""
+    """Is it an address of the program itself, not of a library?"""
     return pc < _LINKED_END or _PROGRAM <= pc < _PROGRAM_END
 
 

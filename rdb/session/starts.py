@@ -1,4 +1,4 @@
-"""How a rank gets a GDB of its own: started, or forked from one that has read the symbols."""
+"""Starts the GDB of a rank, or forks it from one that has read the symbols."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rdb.session.debugger import RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.template import Template
 
-_AT_ONCE = 4  # a starting GDB reads symbols: more of them only wait for each other
+_AT_ONCE = 4  # starting GDBs read symbols: more of them would only slow each other
 
 
 class JobLike(Protocol):
-    """What is asked of a job here."""
+    """The part of a job that is used here."""
 
     @property
     def path(self) -> Path: ...
@@ -23,7 +23,7 @@ class JobLike(Protocol):
 
 
 class Starts:
-    """FORKS: of a job of few ranks each GDB is started by itself."""
+    """Makes the GDBs of ranks; FORKS false: each is started by itself (jobs of few ranks)."""
 
     def __init__(self, job: JobLike, script: Path | None, at_end: bool, forks: bool) -> None:
         self._job = job
@@ -46,7 +46,7 @@ class Starts:
             )
 
     async def prepare(self, rank: Rank) -> None:
-        """Makes the GDB that others are forked from, of the program that RANK runs."""
+        """Makes the template, for the program of RANK; an error is kept for `_fork`."""
         async with self._template_lock:
             if self._template is None:
                 job, address = str(self._job.path), self._job.address(rank)
@@ -56,13 +56,13 @@ class Starts:
                     self._template = error
 
     async def close(self) -> None:
-        """After the GDBs that were opened."""
+        """Closes the template; close the GDBs of ranks first."""
         if isinstance(self._template, Template):
             await self._template.close()
             self._template = None
 
     async def _fork(self, rank: Rank) -> RankDebugger | None:
-        """None: it runs another program, or the GDB to be forked is not to be had."""
+        """A forked GDB; None: the rank runs another program, or there is no template."""
         await self.prepare(rank)
         if not isinstance(self._template, Template):
             return None
@@ -70,4 +70,4 @@ class Starts:
         try:
             return await RankDebugger.forked(rank, self._template, address, self._at_end)
         except (RdbError, OSError, TimeoutError):
-            return None  # what is wrong with the rank is said when it is opened by itself
+            return None  # opening the rank by itself reports the error

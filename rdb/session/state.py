@@ -1,4 +1,4 @@
-"""Where a rank stands, as the GDB extension's `rdb-state` says it."""
+"""The state of a rank, from the GDB extension's `rdb-state`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Place:
 
     @property
     def has_source(self) -> bool:
-        """The source file is on this machine."""
+        """Is the source file on this machine?"""
         return self.file is not None and self.line is not None and Path(self.file).exists()
 
     @property
@@ -35,7 +35,7 @@ class Place:
 
 @dataclass(frozen=True)
 class RankState:
-    """A rank's position and the length of its command log."""
+    """A rank's position, and the length of its command log (`history`)."""
 
     event: int
     position: str
@@ -49,15 +49,15 @@ class RankState:
     thread: int | None = None
     """The selected thread, if the program has more than one."""
     branch_title: str | None = None
-    """Name or number of the branch, in one."""
+    """Name or number of the branch; None: in the recording."""
     lost: tuple[str, ...] = ()
-    """What of its recording cannot be used."""
+    """Parts of its recording that cannot be used."""
     own: Place | None = None
-    """The user's own line that called what is at `place`, where that is a library."""
+    """The user's line that called the library at `place`; None: `place` is the user's."""
 
     @property
     def standing(self) -> str:
-        """Where it stands, in the user's own terms first."""
+        """The position as text, the user's own line first."""
         thread = "" if self.thread is None else f"thread {self.thread}: "
         if self.own is None:
             return f"{thread}{self.place}"
@@ -74,7 +74,7 @@ class RankState:
 
 
 def parse_state(text: str) -> RankState:
-    """What `rdb-state` says."""
+    """Converts the answer of `rdb-state`."""
     raw = json_answer("rdb-state", text)
     pc = raw.get("pc") or 0
     python = raw.get("python")

@@ -1,7 +1,7 @@
-"""One GDB that has read the program's symbols; the GDBs of ranks are forked from it.
+"""The template: a GDB that has read the program's symbols, from which GDBs of ranks are forked.
 
-A GDB of its own costs half a second and 40 MB, nearly all of it symbols.  A copy shares them
-(`gdb_scripts/rdb_gdb/forking.py`), and so does the copy of the server that it talks to.
+A started GDB costs half a second and 40 MB, nearly all of it for symbols.  A copy shares them
+(`gdb_scripts/rdb_gdb/commands/forking.py`), and so does the copy of its server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Copy:
-    """A forked GDB; it is no child of ours, but has the same face (asyncio.subprocess.Process)."""
+    """A forked GDB.  It is not our child, but has the interface of asyncio.subprocess.Process."""
 
     def __init__(self, pid: int, talk: _Ends, errors: _Ends) -> None:
         self.pid = pid
@@ -41,7 +41,7 @@ class Copy:
 
     @property
     def returncode(self) -> int | None:
-        """How it ended is not ours to know."""
+        """-1 after the end: the exit status of another process's child is not known."""
         return -1 if self._over.is_set() else None
 
     def kill(self) -> None:
@@ -60,7 +60,7 @@ class Copy:
 
 
 class Template:
-    """Made by `open`.  The copies are to be closed before it."""
+    """The GDB that is forked; `open` makes it.  Close the copies before it."""
 
     def __init__(self, gdb: GdbProcess, folder: tempfile.TemporaryDirectory[str]) -> None:
         self._gdb = gdb
@@ -72,9 +72,9 @@ class Template:
 
     @classmethod
     async def open(cls, job: str, address: str, script: Path | None) -> Template:
-        """With the symbols of the program that ADDRESS runs."""
+        """Starts the template with the symbols of the program of ADDRESS.  Raises RdbError."""
         folder = tempfile.TemporaryDirectory(prefix="rdb-")
-        # Threads of GDB's own would not be in a copy.
+        # fork(2) copies only one thread, so GDB must have no worker threads.
         arguments = ["-iex", "maint set worker-threads 0"]
         arguments += ["-x", str(script or gdb_scripts_dir() / "rdb.py")]
         gdb = await GdbProcess.start(arguments, name="the gdb that others are forked from")
@@ -83,9 +83,7 @@ class Template:
             template._server = await asyncio.start_unix_server(
                 template._connected, os.path.join(folder.name, "session"), limit=LINE_LIMIT
             )
-            said = await gdb.execute(
-                f"rdb-template {shlex.quote(job)} {address} {folder.name}", _OPEN_S
-            )
+            said = await gdb.execute(f"rdb-template {shlex.quote(job)} {address} {folder.name}")
             if said.error is not None:
                 raise RdbError(said.error)
         except BaseException:
@@ -94,12 +92,12 @@ class Template:
         return template
 
     async def fork(self, address: str, at_end: bool, name: str) -> GdbProcess:
-        """A GDB that stands at an end of that rank."""
+        """A GDB at the start or end of that rank.  Raises RdbError, OSError or TimeoutError."""
         task = asyncio.create_task(self._fork(address, at_end))
         try:
             copy = await asyncio.shield(task)
         except asyncio.CancelledError:
-            # It comes all the same, and must not be taken for the next one.
+            # The copy connects all the same; it must not be taken for the next one.
             task.add_done_callback(_unwanted)
             raise
         failed = (await copy.stderr.readline()).decode(errors="replace")
@@ -118,7 +116,7 @@ class Template:
             )
             if said.error is not None:
                 raise RdbError(said.error)
-            self._usable = False  # unless both connections come
+            self._usable = False  # until both connections have come
             talk = await asyncio.wait_for(self._came.get(), _OPEN_S)
             errors = await asyncio.wait_for(self._came.get(), _OPEN_S)
             self._usable = True

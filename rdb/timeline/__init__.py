@@ -1,1 +1,1 @@
-"""Moving along a recording: seeking, going back, bisecting, finding the last write."""
+"""Motions along a recording: seek, reverse execution, bisect, last write."""

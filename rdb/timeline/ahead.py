@@ -1,7 +1,7 @@
-"""Replicas on their way to where one may want to go next, while somebody looks at where one is.
+"""Replicas that run in the background to positions that may be asked for next.
 
-A bisection asks for the value at one event after the other, and whatever the answer is, there are
-only two events that it asks for next: other processors run there meanwhile.
+A bisection asks for the value at one event after another.  Whatever the answer is, only two events
+can come next, so other processors run there meanwhile.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from rdb.timeline.travel import Travel
 
 
-LEG_EVENTS = 32  # a shorter way is gone in one go
+LEG_EVENTS = 32  # a shorter way is one leg
 
 
 def legs_to(event: int, target: int) -> Iterator[int]:
-    """Events on a long way: halves, so that snapshots get denser towards its end."""
+    """Events at which a long way is interrupted; each leg is half of the rest, so that snapshots
+    get denser towards the end."""
     while target - event > 1:
         distance = target - event
         event += distance // 2 if distance > LEG_EVENTS else distance
@@ -35,19 +36,20 @@ def legs_to(event: int, target: int) -> Iterator[int]:
 class _Way:
     walker: Walker
     thread: Thread | None = None
-    left: list[Walker] = field(default_factory=list)  # snapshots on the way
+    left: list[Walker] = field(default_factory=list)  # snapshots that were made on the way
     failed: bool = False
 
 
 class Ahead:
-    """The thread that has the timeline forks; others only run what it gave them."""
+    """The background runs.  The timeline's thread starts them; each thread runs its own walker."""
 
     def __init__(self, travel: Travel) -> None:
         self._travel = travel
         self._ways: dict[Position, _Way] = {}
 
     def prepare(self, positions: Sequence[Position]) -> None:
-        """To answers of events; what was on its way to elsewhere is dropped."""
+        """Starts runs to POSITIONS (only answers of events); runs to other positions are
+        dropped."""
         for position in [one for one in self._ways if one not in positions]:
             self._drop(position)
         for position in positions[: self._travel.jobs]:
@@ -61,12 +63,12 @@ class Ahead:
             way.thread.start()
 
     def leave(self, walker: Walker) -> None:
-        """One that is where one is about to go."""
+        """Takes over a walker at a position that will be asked for next."""
         self.close()
         self._ways[walker.position] = _Way(walker)
 
     def take(self, position: Position) -> Walker | None:
-        """A walker there, or as far as it came, for the caller; None: none was sent there."""
+        """Waits for the run to POSITION; its walker, which the caller owns, or None."""
         way = self._ways.pop(position, None)
         if way is None:
             return None
@@ -102,4 +104,4 @@ class Ahead:
             if event > walker.event:
                 walker.to_event(event)
         except (Interrupted, RdbError, OSError):
-            way.failed = True  # whoever wants to go there goes by himself, and is told
+            way.failed = True  # the caller goes there itself, and gets the error

@@ -1,8 +1,8 @@
-"""Places between events where an expression may have a value that it has at no event.
+"""Positions between events at which an expression may have a value, if it has none at events.
 
-A variable of an optimised program is in a register for some instructions, then in another one or
-nowhere; a local of a short function is there while that runs.  The debug information says which
-instructions end such a part: where one of them is, the variable has its last value for a while.
+A variable of an optimised program is in a register for some instructions, then elsewhere or
+nowhere; a local of a short function exists while the function runs.  The debug information tells
+the last instruction of each such range ("exit"): there the variable has its last value for a while.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from rdb.timeline.travel import Travel
 
 class Alive:
     def __init__(self, travel: Travel, exits: Sequence[int]) -> None:
-        """EXITS: the last instructions at which it may have a value."""
+        """EXITS: addresses of the last instructions at which the expression may have a value."""
         self._travel = travel
         self._exits = exits
 
     def last(self, here: Position, without: Collection[int]) -> Position | None:
-        """The last arrival at one of them before HERE."""
+        """The last arrival at an exit before HERE; exits in WITHOUT do not count."""
         points = Points()
         for id_, pc in enumerate(self._left(without), start=1):
             points.set_breakpoint(id_, pc, b"")
@@ -31,28 +31,30 @@ class Alive:
             return None
         if found.walker is not None:
             found.walker.close()
-        return self._travel.name(found.position, found.gpr.rip)
+        return self._travel.name(found.position, found.gpr.pc)
 
     def each(self, low: Position, high: Position, most: int) -> list[Position] | None:
-        """The arrivals between the two, in one interval, in order; None: more than that."""
+        """All arrivals at exits between LOW and HIGH, which are in one interval, in order; None:
+        there are more than MOST."""
         counts = self._counts(low, high, ())
         if sum(counts.values()) > most:
             return None
         places = [high]
         for _ in range(sum(counts.values())):
             place = self.last(places[-1], ())
-            assert place is not None  # it was counted
+            assert place is not None  # it is among the counted ones
             places.append(place)
         return places[:0:-1]
 
     def middle(self, low: Position, high: Position, without: Collection[int]) -> Position | None:
-        """Of the arrivals between the two, in one interval, one in the middle; None: none."""
+        """An arrival about in the middle between LOW and HIGH, in one interval; None: there is
+        none."""
         counts = self._counts(low, high, without)
         most = max(counts, key=lambda pc: counts[pc], default=0)
         return low.then(Hit(most, (counts[most] + 1) // 2)) if counts.get(most) else None
 
     def _counts(self, low: Position, high: Position, without: Collection[int]) -> dict[int, int]:
-        """Arrivals at each of them between the two."""
+        """Exit -> number of arrivals between LOW and HIGH."""
         exits, high_pc = self._left(without), narrow.pc_at(self._travel, high)
         others = [pc for pc in exits if pc != high_pc]
         counts = narrow.count(self._travel, low, high, others)
@@ -61,7 +63,7 @@ class Alive:
         return counts
 
     def pc_of(self, place: Position) -> int:
-        """Of one that was found."""
+        """The pc of a position that was found."""
         move = place.moves[-1] if place.moves else None
         return move.pc if isinstance(move, Hit | Arrive) else narrow.pc_at(self._travel, place)
 

@@ -1,4 +1,4 @@
-"""Asking for verdicts, and what is known by them: at a position, at an event, before one."""
+"""Asks for verdicts on positions and events, and keeps them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REASONS = 3
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Go there, evaluate, answer."""
+    """A question: evaluate the expression at this position."""
 
     position: Position
     stage: Literal["events", "instructions", "verify"]
@@ -28,13 +28,15 @@ class Probe:
 
 class Asking:
     def __init__(self, travel: Travel, low: int, alive: Alive | None) -> None:
-        """ALIVE knows where there may be a value between events."""
+        """ALIVE: finds positions between events with a value; None: there are none."""
         self._travel = travel
         self._low = low
         self._alive = alive
         self._known: dict[Position, Verdict] = {}
-        self._places: dict[int, tuple[Position, Verdict]] = {}  # of events
-        self._spans: list[tuple[int, int, Position, Verdict]] = []  # of events with one place
+        self._places: dict[
+            int, tuple[Position, Verdict]
+        ] = {}  # event -> the position judged for it
+        self._spans: list[tuple[int, int, Position, Verdict]] = []  # events judged at one position
         self._whys: Counter[str] = Counter()
         self._probes = self._undefined = 0
         self._done = 0.0
@@ -53,7 +55,8 @@ class Asking:
     def _ask_event(
         self, event: int, soon: tuple[Position, ...] = ()
     ) -> Generator[Probe, Verdict, Verdict]:
-        """There, or where it had a value last before."""
+        """The verdict at an event or, if it is undefined there, at the last position with a
+        value."""
         place = Position(event)
         verdict = yield from self._ask(place, "events", soon)
         if verdict == "undefined" and self._alive is not None:
@@ -62,7 +65,7 @@ class Asking:
         return verdict
 
     def _ask_before(self, here: Position) -> Generator[Probe, Verdict, tuple[Position, Verdict]]:
-        """Where it had a value last before HERE; undefined: nowhere."""
+        """The last position before HERE with a value, and its verdict; undefined: there is none."""
         assert self._alive is not None
         event = here.event + bool(here.moves)
         for first, last, place, verdict in self._spans:
@@ -81,8 +84,7 @@ class Asking:
                 break
             without.add(self._alive.pc_of(found))
             before = found
-        # What was passed over may have had a value just before: then an event that is known to
-        # have one is nearer.
+        # An event that is known to have a value may be nearer than the arrival that was found.
         known = [one for one, said in self._known.items() if said != "undefined" and not one.moves]
         nearer = max(
             (one for one in known if one.event < event), key=lambda one: one.event, default=None
@@ -93,5 +95,5 @@ class Asking:
         return place, verdict
 
     def _why(self) -> str:
-        """The reasons why it had no value, the most frequent first."""
+        """The most frequent reasons why the expression had no value."""
         return ", ".join(why for why, _ in self._whys.most_common(_REASONS) if why)

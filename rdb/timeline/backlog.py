@@ -1,8 +1,8 @@
-"""The newest instructions, and memory before each, without a replica that stands there.
+"""Registers and memory before each of the newest instructions, from one replica behind them.
 
-A replica that has gone through them while it kept their registers and what they wrote over stands
-behind them; what it holds now, with that put back, is what was there before.  Going there anew
-would cost a fork.
+That replica has stepped through the instructions, and kept their registers and the bytes that they
+overwrote.  Its memory with those bytes put back is the memory before an instruction.  Running to
+that position would cost a fork.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ _CHUNK = 512
 
 
 class Backlog:
-    """Owns a walker, which stands `steps` after `start` and never moves again."""
+    """Owns a walker, which is `steps` after `start` and never moves again."""
 
     def __init__(self, walker: Walker, start: Position, steps: int, made: int) -> None:
-        """Its last step request made the last `made` of these steps."""
+        """MADE: how many of these steps the walker's last step request made."""
         self._walker = walker
         self._start = start
         self._steps = steps
-        self.end = start.then(Steps(steps)) if steps else start  # may be set to its other name
-        self._skipped = steps - made  # of which nothing is known
-        self.first = self._skipped + max(made - TRACED, 0)  # the oldest whose registers are kept
+        self.end = start.then(Steps(steps)) if steps else start  # callers may set another name
+        self._skipped = steps - made  # steps of which nothing is known
+        self.first = self._skipped + max(made - TRACED, 0)  # oldest step with kept registers
         # Memory is known from that step on.
         self._whole = walker.agent.undo_first() + self._skipped
 
@@ -33,12 +33,12 @@ class Backlog:
         self._walker.close()
 
     def index(self, position: Position) -> int | None:
-        """Which step comes next at a position; None: memory there is not known here."""
+        """Index of the step that comes next at a position; None: memory there is not known."""
         index = self.step(position)
         return index if index is not None and self._whole <= index <= self._steps else None
 
     def step(self, position: Position) -> int | None:
-        """How many steps after the start a position is, as far as can be told."""
+        """How many steps a position is after the start; None: not known."""
         if position == self.end:
             return self._steps
         match position.after(self._start):
@@ -52,18 +52,18 @@ class Backlog:
         return self._start.then(Steps(index)) if index else self._start
 
     def before(self, index: int) -> list[Gpr]:
-        """Registers before the last steps before this one."""
+        """Registers before the steps that end before step INDEX, at most 512, oldest first."""
         low = max(index - _CHUNK, self.first)
         if low >= index:
             return []
         return self._walker.agent.traced(low - self._skipped)[: index - low]
 
     def last_at(self, pc: int, index: int) -> int | None:
-        """The last step before this one that was made at pc."""
+        """The last step before step INDEX that was made at PC; None: there is none."""
         found = self._walker.agent.traced_at(pc, index - self._skipped)
         return None if found is None else found + self._skipped
 
     def read(self, index: int, addr: int, length: int) -> bytes:
-        """As many of the bytes as are there, before step `index`."""
+        """The readable bytes at ADDR, up to the first unmapped one, as before step INDEX."""
         before = None if index == self._steps else index - self._skipped
         return self._walker.agent.read(addr, length, before)

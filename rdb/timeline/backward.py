@@ -1,6 +1,6 @@
-"""Going back, and to anywhere.
+"""Going back, and going to any position.
 
-Going back by single instructions is answered from a trace with no process at all.
+Single steps back are answered from a trace; no replica runs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from rdb.timeline.forward import Forward
 from rdb.timeline.position import Position, Steps, ToEnd
 from rdb.timeline.recent import can_tell
 from rdb.timeline.stopped import Stopped
-from rdb.timeline.walker import Walker
 
 
 class Backward(Forward):
@@ -26,7 +25,7 @@ class Backward(Forward):
         return self._step_back_over()
 
     def _step_back_over(self) -> Stopped:
-        """To before the newest instruction that is remembered."""
+        """Goes to before the newest remembered instruction."""
         base, index, gpr = self._past.last
         before = base.then(Steps(index)) if index else base
         hit = self._watch_hit_after(before)
@@ -50,6 +49,9 @@ class Backward(Forward):
     def _cont_back(self) -> Stopped:
         if self._left_branch():
             return Stopped("root", text="back where the branch left the recording")
+        until = self._to_until(forward=False)
+        if until is not None:
+            return until
         before: tuple[Position, Gpr] | None = None
         if self._past_tells():
             recent = self._recent_hit()
@@ -64,7 +66,7 @@ class Backward(Forward):
         return self._arrive_at(found)
 
     def _past_tells(self) -> bool:
-        """Do registers alone say which of the instructions behind were hits?"""
+        """Do registers alone tell which of the remembered instructions hit a breakpoint?"""
         return bool(
             self.schedule.plain
             and not self.points.watchpoints
@@ -72,28 +74,17 @@ class Backward(Forward):
         )
 
     def _recent_hit(self) -> Stopped | None:
-        """To the last hit, if it is among the instructions that are remembered."""
+        """Goes to the last hit if it is among the remembered instructions."""
         found = self._past.back_to_hit(self.points)
         if found is None:
             return None
         here, gpr, id_ = found
         self._drop_live()
         self._here, self._gpr = here, gpr
-        return Stopped("breakpoint", id=id_, addr=gpr.rip)
-
-    def _arrive_at(self, found: scan.Found) -> Stopped:
-        self._past.clear()
-        self._drop_live()
-        self._here, self._gpr, self._live = found.position, found.gpr, found.walker
-        if not found.watch:
-            return Stopped("breakpoint", id=found.id, addr=found.gpr.rip)
-        watch = self.points.watchpoints[found.id]
-        return Stopped(
-            "watchpoint", id=found.id, addr=watch.addr, thread=found.thread, by_event=found.by_event
-        )
+        return Stopped("breakpoint", id=id_, addr=gpr.pc)
 
     def _keep_here(self) -> None:
-        """So that coming back is cheap, and snapshots lie between here and far away."""
+        """Leaves a snapshot here, so that coming back is cheap."""
         if self._live is not None:
             self.travel.keep_if_worth(self._live)
 
@@ -109,17 +100,11 @@ class Backward(Forward):
         end = self.travel.end
         text = self._how_it_ends(end.stop)
         if not end.exact:
-            text += f", somewhere after event {end.position.event}: this is where that was answered"
+            text += f", somewhere after event {end.position.event}; this is right after that event"
         return Stopped("end", text=text)
 
-    def _arrive(self, walker: Walker, position: Position) -> None:
-        self._branch_moved = None
-        self._drop_live()
-        self._past.clear()
-        self._live, self._here, self._gpr = walker, position, walker.gpr
-
     def enter_branch(self, point: BranchPoint) -> Stopped:
-        """Into a branch again, at a state that was kept."""
+        """Goes to a kept state of a branch."""
         walker = point.walker.fork()
         self._arrive(walker, point.root)
         self._branch_moved = point.moved

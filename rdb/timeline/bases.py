@@ -1,9 +1,9 @@
-"""Snapshots that are cheap to fork, made in the background from ones that are dear.
+"""Bases: snapshots that are cheap to fork, made in the background from expensive ones.
 
-A fork costs by the page that the program has written: tens of milliseconds a gigabyte, and every
-motion forks a few times.  So a copy of a dear snapshot moves its memory to a file of its own (the
-agent's `settle`), which takes as long as to copy it; from then on motions start from there, and pay
-for what has been written since.
+The cost of a fork grows with the pages that the program has written: tens of milliseconds a GB, and
+every motion forks several times.  So a copy of an expensive snapshot moves its memory to a file
+(the agent's `settle`), which takes as long as copying it.  From then on motions start at this base,
+and pay only for pages written since.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from rdb.replay.snapshots import Snapshots, available_memory
 from rdb.timeline.walker import Walker
 
 _DEAR_S = 0.010
-_FORKS = 10  # so many forks' time from the base before, at least: a copy costs about as much
-_MEMORY_LEFT = 0.4  # of the machine's: a base is a copy of the program's memory
+_FORKS = 10  # least distance from the last base, in forks: a base costs about as much
+_MEMORY_LEFT = 0.4  # least free share of memory: a base is a copy of the program's memory
 
 
 class Bases:
-    """At most one is in the making; `refresh` puts it among the snapshots when it is done."""
+    """Makes one base at a time; `refresh` adds it to the snapshots when it is done."""
 
     def __init__(self) -> None:
         self._coming: Walker | None = None
-        self._since_s = 0.0  # where the newest base is
+        self._since_s = 0.0  # at_s of the newest base
 
     def close(self) -> None:
         if self._coming is not None:
@@ -30,7 +30,7 @@ class Bases:
         self._coming = None
 
     def takes(self, snapshot: Walker) -> bool:
-        """Becomes its owner, and begins, if it is dear and nothing else is in the making."""
+        """Takes over a snapshot and begins to make it a base, if that is worth it; else False."""
         if self._coming is not None or snapshot.fork_s < _DEAR_S:
             return False
         if abs(snapshot.at_s - self._since_s) < _FORKS * snapshot.fork_s:
@@ -42,7 +42,10 @@ class Bases:
         return True
 
     def refresh(self, snapshots: Snapshots[Walker], here_s: float) -> None:
-        """Call it only where nobody holds a snapshot: dear ones after a new base are dropped."""
+        """Adds a finished base, and drops expensive snapshots after it.
+
+        Call it only when no caller holds a snapshot.
+        """
         base = self._coming
         if base is None or not base.agent.settled:
             return
@@ -50,7 +53,7 @@ class Bases:
         try:
             base.agent.settle_end()
         except AgentError:
-            base.close()  # no memory for it, say: things stay as they were
+            base.close()  # for example without memory for it
             return
         self._since_s = base.at_s
         base.fork_s = 0.0

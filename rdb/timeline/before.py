@@ -1,9 +1,9 @@
-"""The instructions just before a position, found without a counter and without going back.
+"""The instructions just before a position, found without an instruction counter.
 
-Nothing runs backwards: from some earlier position we step forward, keeping the registers of the
-newest instructions, until we arrive.  If that position is too far to step from, calls that the
-stack at the target tells of, or instructions of a window, are breakpoints for one run to the
-target, and the last of them that is hit becomes the new start; each round is nearer.
+Nothing runs backwards: from an earlier position we step forward to the target, and keep the
+registers of the newest instructions.  If the earlier position is too far away to step, we run to
+the target once with breakpoints at calls that the target's stack shows, or at instructions of a
+window. The last hit becomes the new start; each round comes nearer.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.travel import COUNT_ID, Goal, Travel, _legs, count_arrivals
 from rdb.timeline.walker import Walker
 
-TRACE = 560  # registers that surely fit one answer of the agent
+TRACE = 560  # sets of registers that fit one answer of the agent
 WINDOW = 40_000  # instructions stepped before anything else is tried: 4 ms
-_FORKS = 2  # or as many as take so many forks' time: anything else costs several
-_PER_S = 8_000_000  # instructions stepped
+_FORKS = 2  # a window takes at least as long as so many forks: other ways cost several
+_PER_S = 8_000_000  # instructions stepped per second
 _WINDOW_MAX = 2_000_000
 _ARRIVALS = 1024  # at the target's pc that are stepped through rather than skipped
 _CANDIDATES = 3
-_HOT = 16  # a loop so short that a hit of each turn costs more than stepping it
+_HOT = 16  # a pc that occurs more often in a window is too expensive as a breakpoint
 _CALLS = 12
 _STACK = 1024
 
@@ -39,7 +39,7 @@ class Trace:
 
     base: Position
     gprs: list[Gpr]
-    backlog: Backlog | None = None  # for the caller to close; if asked for
+    backlog: Backlog | None = None  # if asked for; the caller closes it
 
     def position(self, index: int) -> Position:
         return self.base.then(Steps(index)) if index else self.base
@@ -48,9 +48,10 @@ class Trace:
 def trace_before(travel: Travel, target: Position, gpr: Gpr, backlog: bool = False) -> Trace | None:
     """The last instructions before `target`, at least one; None at the start of the recording.
 
-    `backlog`: and what memory was there, where it can be had.
+    GPR: registers at the target.  `backlog`: also returns a Backlog, if possible.  Raises Diverged
+    or NoSuchPosition if the target is not reached again.
     """
-    answered = _at_answer(travel, target)  # it is needed anyway
+    answered = _at_answer(travel, target)  # needed below in any case
     try:
         target = normal(travel, target, gpr)
         walker = _nearby(travel, target, answered)
@@ -61,14 +62,14 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr, backlog: bool = Fal
     if walker is None:
         return _before_simple(travel, target, gpr, backlog)
     try:
-        arrivals = _arrivals(walker, target, gpr.rip)
+        arrivals = _arrivals(walker, target, gpr.pc)
         if arrivals == 0:
-            # The last move led nowhere: the recording ends where it started.
+            # The last move was empty: the recording ends where that move starts.
             walker.close()
             return trace_before(travel, walker.position, gpr, backlog)
         trace = _between_arrivals(travel, walker, gpr, arrivals, backlog)
         if trace is None:
-            trace = _search(travel, walker, gpr, (walker.event, gpr.rip, 1), backlog)
+            trace = _search(travel, walker, gpr, (walker.event, gpr.pc, 1), backlog)
     except BaseException:
         walker.close()
         raise
@@ -76,14 +77,17 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr, backlog: bool = Fal
 
 
 def _at_answer(travel: Travel, target: Position) -> Walker | None:
-    """Where the event was answered, if that has to be looked at to tell what `target` is."""
+    """A walker at the answer of the event, if `normal` needs the pc there; else None."""
     if target.canonical and target.n == 1 and not travel.knows_answer(target.event):
         return travel.to(Position(target.event))
     return None
 
 
 def _nearby(travel: Travel, target: Position, answered: Walker | None) -> Walker | None:
-    """A walker to search from, for the caller; None: there is a simpler way.  Takes `answered`."""
+    """A walker to search from, which the caller owns; None: there is a simpler way.
+
+    Takes over ANSWERED.
+    """
     if not target.moves or isinstance(target.moves[-1], Steps):
         if answered is not None:
             answered.close()
@@ -99,9 +103,9 @@ def _nearby(travel: Travel, target: Position, answered: Walker | None) -> Walker
 
 def _before_simple(travel: Travel, target: Position, gpr: Gpr, backlog: bool) -> Trace | None:
     if _answered(travel, target) and travel.schedule.idle(target.event - 1):
-        return _before_place(travel, Position(target.event - 1))  # nobody ran in between
+        return _before_place(travel, Position(target.event - 1))  # no thread ran in between
     if _answered(travel, target) and travel.schedule.preempted(target.event):
-        # No instruction of the thread either.
+        # The event is a PREEMPT record: no instruction made it.
         return _before_place(travel, travel.before_preemption(target.event))
     if not target.moves:
         return _before_answer(travel, target, gpr, backlog)
@@ -113,9 +117,12 @@ def _before_simple(travel: Travel, target: Position, gpr: Gpr, backlog: bool) ->
 def _between_arrivals(
     travel: Travel, walker: Walker, goal: Gpr, arrivals: int, backlog: bool
 ) -> Trace | None:
-    """The arrivals before this one are nearer than anything else that is known: from so many before
-    it that what is kept is filled.  None: the walker is moved to the last one, which is too far."""
-    pc = goal.rip
+    """Traces from earlier arrivals at the goal's pc, as many as fill the kept registers.
+
+    WALKER is ARRIVALS arrivals before the goal.  None: the walker was moved to the last arrival
+    before the goal, which is too far to step.
+    """
+    pc = goal.pc
     if arrivals > 1:
         if arrivals > _ARRIVALS:
             _hop(travel, walker, pc, arrivals - _ARRIVALS)
@@ -135,7 +142,7 @@ def _between_arrivals(
             met, _ = walker.agent.counts(COUNT_ID)
             walker.agent.clear_break(COUNT_ID)
             left -= met
-            near = min(max(met * TRACED // WINDOW, 1), left)  # so many fill what is kept
+            near = min(max(met * TRACED // WINDOW, 1), left)  # arrivals within TRACED steps
             if left > near:
                 _hop(travel, walker, pc, left - near)
                 left = near
@@ -149,27 +156,27 @@ def _between_arrivals(
 def _trace(
     walker: Walker, start: Position, steps: int, gprs: list[Gpr], made: int, backlog: bool
 ) -> Trace:
-    """Of a walker that has gone `steps` from `start`, whose last request made `made` of them."""
+    """The trace of a walker that is `steps` after `start`; MADE: as for Backlog."""
     skipped = steps - len(gprs)
     base = start.then(Steps(skipped)) if skipped else start
     return Trace(base, gprs, Backlog(walker, start, steps, made) if backlog else None)
 
 
 def _done_with(walker: Walker, trace: Trace) -> Trace:
-    """Closes the walker, unless the trace has got it."""
+    """Closes the walker unless the trace's backlog owns it."""
     if trace.backlog is None:
         walker.close()
     return trace
 
 
 def _answered(travel: Travel, target: Position) -> bool:
-    """Right at the answer of an event, and not the first one that there is."""
+    """Is `target` the answer of an event other than the first?"""
     return not target.moves and target.event > travel.origin.event
 
 
 def normal(travel: Travel, target: Position, gpr: Gpr) -> Position:
-    """Arrival 1 at the pc where the event was answered is the answer itself."""
-    at_answer = target.canonical and target.n == 1 and travel.answer_pc(target.event) == gpr.rip
+    """`target`, named as the answer of its event if it is that answer."""
+    at_answer = target.canonical and target.n == 1 and travel.answer_pc(target.event) == gpr.pc
     return Position(target.event) if at_answer else target
 
 
@@ -180,7 +187,7 @@ def _arrivals(start: Walker, target: Position, pc: int) -> int:
         case (Hit(_, n),):
             return n
         case (Arrive(_, n),):
-            return n - (start.gpr.rip == pc)
+            return n - (start.gpr.pc == pc)
     probe = start.fork()
     try:
         return count_arrivals(probe, target, pc)
@@ -207,7 +214,7 @@ def _before_steps(travel: Travel, target: Position, last: Steps, backlog: bool) 
 
 
 def _before_answer(travel: Travel, target: Position, gpr: Gpr, backlog: bool) -> Trace | None:
-    """Before the answer of an event: the end of the interval before it."""
+    """The trace before the answer of an event: the end of the interval before it."""
     if target.event <= travel.origin.event:
         return None
     start = travel.nearest(target, strictly=True)
@@ -226,17 +233,17 @@ def _before_place(travel: Travel, target: Position) -> Trace | None:
 
 
 def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal, backlog: bool = False) -> Trace:
-    """From `walker`, which is moved, to `goal`, where the run `way` ends."""
+    """The trace from WALKER, which is moved, to GOAL, where the run WAY ends."""
     window = max(WINDOW, int(_FORKS * travel.control.fork_s * _PER_S))
     candidates: list[int] | None = None  # None: the stack has not been looked at
     began_s = walker.at_s
     while True:
         start = walker.position
         travel.keep_if_worth(walker)
-        steps, gprs, made, arrived = _step_window(walker, goal.rip, window, way)
+        steps, gprs, made, arrived = _step_window(walker, goal.pc, window, way)
         if arrived:
             if walker.gpr != goal:
-                raise Diverged(f"the way to {goal.rip:#x} from {start} was not found again")
+                raise Diverged(f"the way to {goal.pc:#x} from {start} was not found again")
             return _trace(walker, start, steps, gprs, made, backlog)
         walker.position = start.then(Steps(steps))
         if candidates is None:
@@ -245,7 +252,7 @@ def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal, backlog: bool 
         else:
             jumped = False
         if not jumped:
-            _jump(travel, walker, goal, way, rarest(gprs, goal.rip, hot=_HOT))
+            _jump(travel, walker, goal, way, rarest(gprs, goal.pc, hot=_HOT))
         window = min(window * 4, _WINDOW_MAX)
         walker.control.report("reverse", 1 - 1 / (1 + walker.at_s - began_s))
 
@@ -253,8 +260,10 @@ def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal, backlog: bool 
 def _step_window(
     walker: Walker, pc: int, window: int, way: Goal
 ) -> tuple[int, list[Gpr], int, bool]:
-    """Steps until arrived, or as far as the window goes: how many, the newest registers, how many
-    the last request made."""
+    """Steps to the end of WAY, at most WINDOW steps.
+
+    (steps made, newest registers, steps of the last request, arrived?)
+    """
     event, until_pc, _ = way
     steps = 0
     gprs: list[Gpr] = []
@@ -262,7 +271,7 @@ def _step_window(
         stop = walker.step(window - steps, trace=True, pc=pc, n=1)
         steps += stop.steps
         gprs = (gprs + stop.trace)[-TRACE:]
-        arrived = stop.event == event and stop.gpr.rip == pc
+        arrived = stop.event == event and stop.gpr.pc == pc
         if arrived and (until_pc or stop.steps):
             return steps, gprs, stop.steps, True
         if stop.event > walker.event or stop.reason not in (StopReason.PC, StopReason.TARGET):
@@ -271,7 +280,7 @@ def _step_window(
 
 
 def _jump(travel: Travel, walker: Walker, goal: Gpr, way: Goal, candidates: list[int]) -> bool:
-    """To the last hit of a candidate on the way, if there is one."""
+    """Moves the walker to the last hit of a candidate on the way; False: there is none."""
     if not candidates:
         return False
     scan = walker.fork()
@@ -283,7 +292,7 @@ def _jump(travel: Travel, walker: Walker, goal: Gpr, way: Goal, candidates: list
     finally:
         scan.close()
     if stop.reason is not StopReason.TARGET or stop.gpr != goal:
-        return False  # a candidate was no instruction, but the middle of one
+        return False  # a candidate was not the beginning of an instruction
     if found.id == 0 or found.event != walker.event:
         return False
     _hop(travel, walker, found.pc, found.hits)
@@ -297,9 +306,9 @@ def _hop(travel: Travel, walker: Walker, pc: int, hits: int) -> None:
 
 
 def rarest(gprs: list[Gpr], pc: int, hot: int | None = None) -> list[int]:
-    """The pcs that were executed least often (hits cost time), of equals the latest."""
-    counts = Counter(gpr.rip for gpr in gprs)
-    latest = {gpr.rip: index for index, gpr in enumerate(gprs)}
+    """The pcs that were executed least often (hits cost time), among equals the latest first."""
+    counts = Counter(gpr.pc for gpr in gprs)
+    latest = {gpr.pc: index for index, gpr in enumerate(gprs)}
     counts.pop(pc, None)
     order = sorted(counts, key=lambda one: (counts[one], -latest[one]))
     if hot is not None:
@@ -308,15 +317,15 @@ def rarest(gprs: list[Gpr], pc: int, hot: int | None = None) -> list[int]:
 
 
 def _calls_on_stack(walker: Walker, way: Goal) -> list[int]:
-    """The call instructions that may have led to the target, as its stack has them.
+    """Addresses of call instructions that may have led to the target, from words on its stack.
 
-    Mistakes cost nothing but time: a candidate is only a place to look from.
+    A wrong candidate costs only time.
     """
     there = walker.fork()
     try:
         there.run(*way)
         agent = there.agent
-        stack = agent.read(there.gpr.rsp, _STACK)
+        stack = agent.read(there.gpr.sp, _STACK)
         text = [(one.start, one.end) for one in agent.maps() if one.prot & 4]
         calls: list[int] = []
         for at in range(0, len(stack) - 7, 8):
@@ -329,12 +338,12 @@ def _calls_on_stack(walker: Walker, way: Goal) -> list[int]:
 
 
 def _call_before(code: bytes, after: int) -> Iterator[int]:
-    """Where a call that returns to `after` may start (Intel SDM vol. 2, CALL: E8, FF /2)."""
+    """Where a call that returns to `after` may start (Intel SDM, volume 2, CALL: E8, FF /2)."""
     if code[-5:-4] == b"\xe8":
         yield after - 5
         return
     for length in (2, 3, 4, 6, 7):
-        # One of r8 to r15 in the address: a prefix, or else the end of another instruction.
+        # A REX prefix (r8 to r15 in the address), or the end of another instruction.
         prefixed = length < len(code) and 0x41 <= code[-length - 1] <= 0x43
         if code[-length] == 0xFF and _length(code[-length + 1 :]) == length - 1 and not prefixed:
             yield after - length
@@ -342,7 +351,7 @@ def _call_before(code: bytes, after: int) -> Iterator[int]:
 
 
 def _length(operand: bytes) -> int:
-    """Bytes of a ModRM byte with extension 2 and of what it says comes after it; 0: not that."""
+    """Bytes of a ModRM operand with extension 2, with SIB and displacement; 0: it is none."""
     mode, extension, rm = operand[0] >> 6, operand[0] >> 3 & 7, operand[0] & 7
     if extension != 2:
         return 0

@@ -1,6 +1,6 @@
 """Bisect: where an expression first (or last) turned from good to bad.
 
-Evaluating the expression is somebody else's business (GDB, in another process), so the search asks:
+Another process (GDB) evaluates the expression, so the search returns questions:
 
     search = Bisect(timeline)                  # or Bisect(timeline, last=True)
     ask = search.start()
@@ -10,14 +10,13 @@ Evaluating the expression is somebody else's business (GDB, in another process),
     ask.before, ask.after                      # a Result: one instruction apart
 
 `start` and `answer` raise Refused when there is nothing to find (good at the end, bad at the
-start, undefined everywhere), and Unstable when the verdicts contradict each other.  Nothing moves
-the timeline but the driver.
+start, undefined everywhere), and Unstable when the verdicts contradict each other.  Only the caller
+moves the timeline.
 
-First events are sampled evenly and halved, then the instructions inside the last interval.  An
-undefined verdict is neither: its neighbours are tried or, if it is known where the expression may
-have a value between events (`alive`), the last place before the event where it has one.  What is
-undefined right between good and bad is said so (`Result.gap`).  The answer was verified: good at
-`before`, bad at `after`.
+First events are sampled evenly and halved, then the instructions in the last interval.  For an
+undefined verdict its neighbours are tried or, if `alive` tells where the expression has a value
+between events, the last position before the event with a value.  `Result.gap`: the expression is
+undefined between good and bad.  The result is verified: good at `before`, bad at `after`.
 """
 
 from __future__ import annotations
@@ -25,28 +24,53 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from rdb.errors import RdbError
 from rdb.timeline.alive import Alive
 from rdb.timeline.asking import NEIGHBOURS, Probe, Verdict
-from rdb.timeline.inside import Inside, Pair
+from rdb.timeline.inside import FEW, Inside, Pair
 from rdb.timeline.position import Position
 from rdb.timeline.timeline import Timeline
 
 _SAMPLES = 33
 _SAMPLES_MAX = 513
+Edge = tuple[int, "int | None"]  # two events, good and bad; None: the end of the recording
 
 
 class Refused(RdbError):
-    """There is no change from good to bad to be found."""
+    """There is no change from good to bad."""
 
     exit_code = 1
+
+
+class BadAtFirst(Refused):
+    """The expression is bad where it first has a value."""
+
+    first: Position | None = None  # the first instruction with a value, if it was searched
+    before: Position | None = None  # the instruction before that
+
+    edge: Edge | None = None  # a later change from good to bad
+    again: int | None = None  # a later event at which it is good
+
+    def __init__(self, reason: str, place: Position, until: Position) -> None:
+        super().__init__(reason)
+        self.place = place  # the first examined position at which it is bad
+        self.until = until  # it may have turned between `place` and `until`, at no event
 
 
 class Unstable(RdbError):
-    """The same position was judged differently: the expression depends on more than the state."""
+    """A position got two different verdicts: the expression depends on more than the state."""
 
     exit_code = 1
+
+
+class Looked(NamedTuple):
+    """How many questions a search has asked."""
+
+    probes: int
+    undefined: int  # probes where the expression had no value
+    why_undefined: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +80,9 @@ class Result:
     before: Position
     after: Position
     event: int  # the last event answered before it
-    probes: int
-    undefined: int  # probes where the expression had no value
-    why_undefined: str
     gap: bool  # between the two it is undefined
+    again: int | None  # a later event at which it is good
+    looked: Looked
 
 
 Search = Generator[Probe, Verdict, Result]
@@ -74,25 +97,33 @@ class Bisect(Inside):
         high: int | None = None,
         events_only: bool = False,
         alive: Sequence[int] = (),
+        between: Sequence[Position] = (),
     ) -> None:
+        """LOW, HIGH: events between which to search (None: the whole recording).  ALIVE: exits for
+        Alive.
+
+        BETWEEN: two positions, good and bad, with no event between them.  Undefined then counts as
+        bad if LAST, else as good.  Raises Refused if LOW is after HIGH.
+        """
         travel = timeline.travel
         low = travel.origin.event if low is None else low
         super().__init__(travel, low, Alive(travel, alive) if alive else None, last)
         self._high = travel.last_event if high is None else high
-        self._to_end = high is None  # also what follows the last event
+        self._to_end = high is None  # the search includes what follows the last event
         self._events_only = events_only
+        self._ends = between
         self._end = Position(self._high)
         if self._low > self._high:
             raise Refused(f"no event lies between {self._low} and {self._high}")
         self.so_far = ""
-        """What is worth telling before the search ends."""
+        """A text with what is known before the search ends."""
         self._search = self._run()
 
     def start(self) -> Probe | Result:
         return self._next(lambda: next(self._search))
 
     def answer(self, verdict: Verdict, why: str = "") -> Probe | Result:
-        """WHY it is undefined, in the words of who has evaluated it."""
+        """The next question or the result.  WHY: why the expression is undefined."""
         self._probes += 1
         if verdict == "undefined":
             self._undefined += 1
@@ -108,31 +139,48 @@ class Bisect(Inside):
             assert isinstance(result, Result)
             return result
 
-    # The search.
+    # ---- the search ----
 
     def _run(self) -> Search:
-        found = yield from self._sample()
-        if found is None:
-            before, after = yield from self._within(self._high, self._end)
+        if self._ends:
+            first, second = self._ends
+            for one in self._ends:
+                yield from self._ask(one, "instructions")
+            pair = yield from self._between(
+                first, second, lambda v: v != "good" if self._last else v == "bad"
+            )
+            return self._result(*pair)
+        try:
+            low, high = yield from self._sample()
+        except BadAtFirst as bad:
+            before, after = yield from self._in_its_first_interval(bad)
         else:
-            before, after = yield from self._edge(*found)
+            if high is None:
+                before, after = yield from self._within(low, self._end)
+            else:
+                before, after = yield from self._edge(low, high)
         for position, expected in ((before, "good"), (after, "bad")):
             verdict = yield Probe(position, "verify", 0.99)
             if verdict != expected:
-                raise Unstable(f"{position} was judged {expected}, and then {verdict}")
-        return Result(
-            before,
-            after,
-            before.event,
-            self._probes,
-            self._undefined,
-            self._why(),
-            gap=self._known_gap(before, after),
-        )
+                raise Unstable(f"two looks at {position} differ: first {expected}, then {verdict}")
+        return self._result(before, after)
+
+    def _result(self, before: Position, after: Position) -> Result:
+        gap = self._known_gap(before, after)
+        again = self._again(after.event)
+        return Result(before, after, before.event, gap, again, self.looked)
+
+    def _again(self, bad: int) -> int | None:
+        good = (place.event for place, verdict in self._places.values() if verdict == "good")
+        return min((event for event in good if event > bad), default=None)
+
+    @property
+    def looked(self) -> Looked:
+        return Looked(self._probes, self._undefined, self._why())
 
     @property
     def known(self) -> str:
-        """What the verdicts so far say, for a search that is ended early."""
+        """A text with what is known so far, for a search that is ended early."""
         events = sorted(
             (place.event, verdict) for place, verdict in self._known.items() if not place.moves
         )
@@ -140,20 +188,21 @@ class Bisect(Inside):
         good = [event for event, verdict in events if verdict == "good"]
         if self._last and good:
             later = [event for event in bad if event > good[-1]]
-            return f"last seen good at event {good[-1]}" + (
-                f", bad again at event {later[0]}" if later else ""
+            return f"last seen true at event {good[-1]}" + (
+                f", false again at event {later[0]}" if later else ""
             )
         if not bad:
-            return f"good at {len(good)} events, bad at none" if good else "nothing yet"
+            return f"true at {len(good)} events, false at none" if good else "nothing is known yet"
         before = [event for event in good if event < bad[0]]
-        return f"bad at event {bad[0]}" + (f", good before at event {before[-1]}" if before else "")
+        earlier = f", true before at event {before[-1]}" if before else ""
+        return f"false at event {bad[0]}{earlier}"
 
     def _known_gap(self, before: Position, after: Position) -> bool:
         return (before, after) not in self._adjacent
 
-    def _sample(self) -> Generator[Probe, Verdict, tuple[int, int] | None]:
-        """Two sampled events, good and bad, that are nearest to what is asked for; None: it is
-        good at the last event, and bad at the end of the recording."""
+    def _sample(self) -> Generator[Probe, Verdict, Edge]:
+        """Two events, good and bad, next to the change that is asked for, from evenly spaced
+        samples."""
         span = self._high - self._low
         wanted = _SAMPLES
         while True:
@@ -165,7 +214,7 @@ class Bisect(Inside):
                 self._done = done + (0.4 - done) / 2 * index / count
                 soon = tuple(Position(later) for later in events[index + 1 : index + 2])
                 yield from self._ask(Position(event), "events", soon)
-            # The last first: what comes before one place is what comes before others.
+            # The last event first: the last position with a value is often the same for several.
             for event in reversed(events):
                 verdict = yield from self._ask_event(event)
                 if verdict != "undefined":
@@ -173,52 +222,107 @@ class Bisect(Inside):
             if judged or wanted >= min(_SAMPLES_MAX, span + 1):
                 break
             self.so_far = f"no value at {count} events so far: {self._why()}"
-            wanted = 2 * wanted - 1  # those that have been looked at, and one between any two
+            wanted = 2 * wanted - 1  # the same events, and one between any two
         if not judged:
             raise Refused(f"undefined at all {count} events that were looked at: {self._why()}")
         judged = [*(yield from self._defined_before(events, judged)), *judged]
-        edges = [
+        edges: list[Edge] = [
             (low, high)
             for (low, first), (high, second) in pairwise(judged)
             if first == "good" and second == "bad"
         ]
-        if judged[0][1] == "bad":
-            event = self._places[judged[0][0]][0].event
-            good = edges[0][0] if edges else None
-            again = f"; true at event {good} (--from {good} begins there)" if edges else ""
-            if event > self._low:
-                raise Refused(
-                    f"bad where it first has a value (event {event}), undefined before: "
-                    f"{self._why()}{again}"
-                )
-            raise Refused(f"bad at the start already (event {event}){again}")
         event, verdict = judged[-1]
-        if verdict == "good" and event < events[-1]:
-            later = events[events.index(event) + 1]
-            event, other = yield from self._halve_events(event, later, lambda one: one != "good")
-            if self._places[other][1] == "undefined":
-                raise Refused(f"good as long as it had a value{self._looked()}")
-            edges.append((event, other))
-        elif verdict == "good":
-            if (yield from self._turns_after(event)):
-                return None if self._last or not edges else edges[0]
-            if self._places[event][0].event < event:
-                raise Refused(f"good as long as it had a value{self._looked()}")
-            raise Refused(f"still good at the end (event {event}){self._looked()}")
+        none = ""
+        if verdict == "good" and (self._last or not edges):
+            found = yield from self._edge_at_the_end(event, events)
+            if isinstance(found, str):
+                none = found
+            else:
+                edges.append(found)
+        if judged[0][1] == "bad" and not (self._last and edges):
+            raise self._bad_at_first(judged, edges)
+        if not edges:
+            raise Refused(none + self._looked())
         return edges[-1 if self._last else 0]
 
+    def _bad_at_first(self, judged: list[tuple[int, Verdict]], edges: list[Edge]) -> BadAtFirst:
+        place = self._places[judged[0][0]][0]
+        good = next((event for event, verdict in judged if verdict == "good"), None)
+        said = f"false at the start already (event {place.event})"
+        until = self._end if good is None else Position(good)
+        if place.event > self._low:
+            said = f"false where it first has a value (event {place.event}), undefined before: "
+            said += self._why()
+            until = place
+        if good is not None and not edges:
+            said += f"; true at event {good}, and false at no later one"
+        bad = BadAtFirst(said, place, until)
+        if edges:
+            bad.edge = edges[0]
+            bad.again = self._again(self._high if edges[0][1] is None else edges[0][1])
+        return bad
+
+    def _edge_at_the_end(
+        self, event: int, events: list[int]
+    ) -> Generator[Probe, Verdict, Edge | str]:
+        """The change after EVENT, the last sample with a value, which is good; or why there is
+        none."""
+        if event < events[-1]:
+            later = events[events.index(event) + 1]
+            event, other = yield from self._halve_events(event, later, lambda one: one != "good")
+            if self._places[other][1] == "bad":
+                return event, other
+            known = ((at, said) for at, (_, said) in self._places.items() if at > event)
+            bad = min((at for at, said in known if said == "bad"), default=None)
+            return "true as long as it had a value" if bad is None else (event, bad)
+        if (yield from self._turns_after(event)):
+            return event, None
+        if self._places[event][0].event < event:
+            return "true as long as it had a value"
+        return f"still true at the end (event {event})"
+
+    def _in_its_first_interval(self, bad: BadAtFirst) -> Pair:
+        """Searches between the event without a value and the position at which it is bad."""
+        place = bad.place
+        start = Position(place.event if place.moves else place.event - 1)
+        if self._events_only or start.event < self._low:
+            raise bad
+        if (yield from self._ask(start, "events")) != "undefined":
+            raise bad
+        good: Position | None = None
+        places = None if self._alive is None else self._alive.each(start, place, FEW)
+        for one in [*(places or ()), place]:
+            verdict = yield from self._ask(one, "instructions")
+            if verdict == "good":
+                good = one
+            elif verdict == "bad" and good is not None:
+                return (yield from self._turn(good, self._renamed(start, good, one)))
+        before, first = yield from self._between(start, place, lambda v: v != "undefined")
+        if self._known[first] == "good":
+            return (yield from self._turn(first, self._renamed(start, first, place)))
+        bad.before, bad.first = before, first
+        raise bad
+
+    def _turn(self, good: Position, high: Position) -> Pair:
+        """Searches between two positions in one interval, good and bad."""
+        before, after = yield from self._between(good, high, lambda v: v == "bad")
+        if self._known[before] != "undefined":
+            return before, after
+        before, later = yield from self._between(good, before, lambda v: v != "good")
+        return before, later if self._known[later] == "bad" else after
+
     def _looked(self) -> str:
-        """At how many events it was what, and why it had no value, if it was not good at all."""
+        """A text: at how many events it was good, bad or undefined."""
         at: dict[str, list[int]] = {"good": [], "bad": [], "undefined": []}
         for event, (place, verdict) in self._places.items():
-            # Where it is known from before, it has none at the event.
+            # A verdict of an earlier position: at the event itself it is undefined.
             at[verdict if place.event >= event - 1 else "undefined"].append(event)
         good, bad, undefined = (at[one] for one in ("good", "bad", "undefined"))
         said = ""
         if good and (bad or undefined):
             said += f"; true at {_events(good)} up to {max(good)}"
         if bad:
-            said += f", false at {_events(bad)} up to {max(bad)} (--to {max(bad)} finds that)"
+            said += f", false at {_events(bad)} up to {max(bad)}"
         if undefined:
             said += f", undefined at the other {len(undefined)} that were looked at: {self._why()}"
         return said
@@ -226,8 +330,7 @@ class Bisect(Inside):
     def _defined_before(
         self, events: list[int], judged: list[tuple[int, Verdict]]
     ) -> Generator[Probe, Verdict, list[tuple[int, Verdict]]]:
-        """The first event where it has a value, if the first sample that has one is later, and bad
-        already."""
+        """The first event with a value, if the first sample with one is bad and not the first."""
         event, verdict = judged[0]
         index = events.index(event)
         if verdict != "bad" or index == 0:
@@ -238,7 +341,7 @@ class Bisect(Inside):
         return [(first, self._places[first][1])] if first < event else []
 
     def _turns_after(self, event: int) -> Generator[Probe, Verdict, bool]:
-        """Is it bad where the recording ends, after its last event, at which it was good?"""
+        """Is it bad at the end of the recording, after the last event, at which it is good?"""
         end = self._travel.end.position if self._to_end and event == self._high else None
         if end is None or not end.moves:
             return False
@@ -249,7 +352,7 @@ class Bisect(Inside):
         return verdict == "bad"
 
     def _edge(self, low: int, high: int) -> Pair:
-        """From two events, good and bad, to two instructions."""
+        """Two instructions, good and bad, between two events, good and bad."""
         good, bad = low, high
         first, second = yield from self._halve_events(good, bad, lambda v: v == "bad")
         if self._alive is not None:
@@ -273,7 +376,7 @@ class Bisect(Inside):
         return (earlier, later if self._known[later] == "bad" else after)
 
     def _last_good(self, good: int, first: int) -> Generator[Probe, Verdict, Position]:
-        """`first`, unless it is undefined there: then the last good event before it."""
+        """Event `first`, or the last good event before it if it is undefined there."""
         if self._known[Position(first)] != "good" and good < first:
             first, _ = yield from self._halve_events(good, first, lambda v: v != "good")
         return Position(first)
@@ -292,7 +395,7 @@ class Bisect(Inside):
             )
             verdict = yield from self._ask_event(middle, soon)
             if verdict == "undefined" and self._alive is not None:
-                self._places[middle] = self._places[low]  # the last one that is known
+                self._places[middle] = self._places[low]  # the newest known verdict
                 verdict = self._places[low][1]
             for distance in range(1, NEIGHBOURS + 1):
                 if verdict != "undefined" or self._alive is not None:

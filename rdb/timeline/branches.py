@@ -1,7 +1,7 @@
-"""States of a branch that can be come back to.
+"""States of a branch to which the user can return.
 
-What follows a change is not in the recording, so no position names it and no log leads there again:
-a stopped copy of the replica is kept instead, and forked when somebody comes back.
+What follows a change is not in the recording, so no position names it and no log leads there again.
+So a stopped copy of the replica is kept, and forked when the user returns.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from rdb.timeline.walker import Walker
 class BranchPoint:
     """One state in a branch; owns its replica."""
 
-    number: int  # of the branch
+    number: int  # number of the branch
     root: Position  # where it left the recording
     root_gpr: Gpr
-    moved: bool  # it has gone on from there
+    moved: bool  # the branch has moved since it left the recording
     walker: Walker
 
     def close(self) -> None:
@@ -39,12 +39,12 @@ class Root:
 
 
 def unanswered(error: Diverged, stop: Stop) -> str:
-    """What to say when a branch asks for something that is not in the log."""
+    """The text for a branch that asks for something that is not in the log."""
     _, _, what = error.message.partition("recording: ")
     what = re.sub(r"system call (\d+)", _named, what)
     return (
-        f"rdb: the branch asks for what the recording cannot answer, after event {stop.event} "
-        f"({what or error.message}); it stops here, `undo` takes it back"
+        f"rdb: the branch stops after event {stop.event}: the recording cannot answer what it asks "
+        f"next ({what or error.message}); `undo` goes back"
     )
 
 

@@ -1,8 +1,8 @@
-"""Every call of a function in a part of the recording, with the raw bytes of arguments and result.
+"""All calls of a function in a part of the recording, with the raw bytes of arguments and result.
 
-Where these are was told by somebody who has read the debugging information.  A long part is cut at
-events and its pieces are run side by side, each finding the calls that begin in it and those of
-their returns that it reaches; the returns that lie beyond a piece's end are looked for afterwards.
+The caller has read from the debug information where these bytes are (`Plan`).  A long part is cut
+at events into pieces that run in parallel.  Each piece finds the calls that begin in it, and their
+returns in it; returns after the end of a piece are searched afterwards.
 """
 
 from __future__ import annotations
@@ -32,22 +32,23 @@ StackIs = Callable[[int], bytes]
 
 
 class NotPlain(RdbError):
-    """A call does not look as the first one did."""
+    """A call does not have the frame that the plan describes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to take at each call.  The frame's address is the stack pointer after the return."""
+    """The bytes to take at each call.  The frame's address is the stack pointer after the
+    return."""
 
     entry: int
-    frame: int  # less the stack pointer at the entry
-    has_base: bool  # rbp is 16 less than the frame's address
-    low: int  # memory to take, from the frame's address
+    frame: int  # the frame's address minus the stack pointer at the entry
+    has_base: bool  # rbp is the frame's address minus 16
+    low: int  # memory to take: [low, high), relative to the frame's address
     high: int
-    vector: int  # so many of xmm0, xmm1, ...
-    texts: tuple[tuple[str, int], ...]  # pointers: ("rdi", 0), or ("", offset in the frame)
+    vector: int  # how many of xmm0, xmm1, ... to take
+    texts: tuple[tuple[str, int], ...]  # pointers to texts: ("rdi", 0) or ("", frame offset)
     text_bytes: int
-    result_bytes: int  # to take at what rax points to
+    result_bytes: int  # bytes to take at the address in rax
     result_vector: int
 
 
@@ -71,14 +72,16 @@ class Call:
 class _Piece:
     def __init__(self, most: int) -> None:
         self.calls: list[Call] = []
-        self.open: list[Call] = []  # not returned at the piece's end
+        self.open: list[Call] = []  # calls that have not returned at the end of the piece
         self.most = most
 
 
 class CallSearch:
-    """`run` fills `calls` in order, at most so many; what an interrupt leaves is a beginning.
+    """`run` fills `calls` in order, with at most MOST; an interrupt leaves the first ones.
 
-    The start is the canonical name of where a call begins.
+    START: canonical name of the position at which a call begins.  STACK_IS: stack pointer -> agent
+    expression that is true with it.  `more`: there are more calls.  `run` raises NotPlain,
+    Interrupted.
     """
 
     def __init__(
@@ -89,7 +92,7 @@ class CallSearch:
         self._stack_is = stack_is
         self._start = start
         self._most = most
-        self._backs: set[int] = set()  # known to be behind a call
+        self._backs: set[int] = set()  # return addresses that are known to follow a call
         self.calls: list[Call] = []
         self.more = False
 
@@ -100,7 +103,7 @@ class CallSearch:
         stopped = threading.Event()
         interrupted = False
         pieces: list[_Piece] = []
-        opened: list[tuple[Position, Call]] = []  # calls to be looked on for, and from where
+        opened: list[tuple[Position, Call]] = []  # (end of its piece, call without return)
         joined = 0
 
         def join() -> None:
@@ -158,12 +161,13 @@ class CallSearch:
     def _piece(
         self, walker: Walker, until: int, piece: _Piece, stopped: threading.Event, at_entry: bool
     ) -> bool:
-        """False: it was stopped before the end.  `at_entry`: a call begins where it starts."""
+        """Fills PIECE; False: it was stopped before the end.  AT_ENTRY: a call begins at its
+        start."""
         plan, agent = self._plan, walker.agent
         start = walker.position
         event = start.event
-        # Arrivals at the entry since the event, what the start's name counts among them.
-        arrived = start.n if start.moves else int(walker.gpr.rip == plan.entry)
+        # Arrivals at the entry since the event, including those in the name of the start.
+        arrived = start.n if start.moves else int(walker.gpr.pc == plan.entry)
         agent.set_break(_ENTRY_ID, plan.entry, stop=True)
         waiting: dict[int, Call] = {}
         next_id = _ENTRY_ID + 1
@@ -203,7 +207,7 @@ class CallSearch:
         self, walker: Walker, position: Position, piece: _Piece, waiting: dict[int, Call], id_: int
     ) -> None:
         call = self._entered(walker, position)
-        # A frame that was left by longjmp does not return when its place is used again.
+        # A waiting call at the same place was left by longjmp(3): it does not return.
         for number in [n for n, other in waiting.items() if other.stack == call.stack]:
             del waiting[number]
             walker.agent.clear_break(number)
@@ -213,10 +217,10 @@ class CallSearch:
 
     def _entered(self, walker: Walker, position: Position) -> Call:
         plan, agent, gpr = self._plan, walker.agent, walker.gpr
-        frame = gpr.rsp + plan.frame
+        frame = gpr.sp + plan.frame
         memory = agent.read(frame + plan.low, plan.high - plan.low)
         if len(memory) != plan.high - plan.low or (plan.has_base and gpr.rbp + 16 != frame):
-            raise NotPlain("a frame of another kind")
+            raise NotPlain("its stack frame has another layout")
         back = _word(memory, -_WORD - plan.low)
         self._check_back(walker, back)
         taken = Taken(gpr, _vector(walker, plan.vector), memory)
@@ -226,7 +230,7 @@ class CallSearch:
         return Call(position, frame, back, taken)
 
     def _check_back(self, walker: Walker, back: int) -> None:
-        """A return address is behind a call instruction."""
+        """Raises NotPlain if no call instruction is before a return address."""
         if back in self._backs:
             return
         before = walker.agent.read(back - 7, 7)
@@ -236,7 +240,7 @@ class CallSearch:
             for length in (2, 3, 4, 6, 7)
         )
         if not near and not indirect:
-            raise NotPlain("a frame of another kind")
+            raise NotPlain("no call instruction is before its return address")
         self._backs.add(back)
 
     def _returned(self, walker: Walker) -> Taken:
@@ -246,13 +250,13 @@ class CallSearch:
         return Taken(gpr, _vector(walker, plan.result_vector), memory)
 
     def _go_on(self, opened: list[tuple[Position, Call]], look: Look) -> None:
-        """One run from the first of their pieces' ends to the last of their returns."""
+        """Searches the open calls' returns in one run, from the end of the first piece on."""
         if not opened:
             return
         first, last = opened[0][0].event, max(self._travel.last_event, 1)
         walker = self._travel.to(opened[0][0])
         waiting: dict[int, Call] = {}
-        entries: dict[int, int] = {}  # by the breakpoint at the return: the one at the entry
+        entries: dict[int, int] = {}  # breakpoint at the return -> breakpoint at the entry
         next_id = _ENTRY_ID
 
         def drop(number: int) -> None:

@@ -1,7 +1,6 @@
-"""Every change of some bytes in a part of the recording, one after the other.
+"""All changes of some bytes in a part of the recording, in order.
 
-A long part is cut at events, and its pieces are run side by side; what they find is joined in
-order.
+A long part is cut at events into pieces that run in parallel; their results are joined in order.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from rdb.timeline.walker import ENDED, Walker
 
 _WATCH_ID, _LEAVE_ID = 1, 2
 _LEGS = 64
-_MOST = 2000  # changes in one run: as many as fit an answer
-_LOOK_S = 0.2  # of running between two looks
+_MOST = 2000  # changes in one run: these fit one answer
+_LOOK_S = 0.2  # running time between two calls of `look`
 
 Look = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Where one stands right after it, and the bytes before and after."""
+    """The position right after a change, and the bytes before and after it."""
 
     position: Position
     pc: int  # of the instruction after the writing one
@@ -44,21 +43,21 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The frame that the bytes are in is gone when one comes to `addr` and `cond` holds."""
+    """The frame with the bytes ends on arrival at `addr` with condition `cond`."""
 
     addr: int
     cond: bytes
 
 
 class _At:
-    """Where a search is, and what the bytes are there."""
+    """Position of a search, and the bytes there."""
 
     def __init__(self, base: Position, was: bytes) -> None:
         self.base = base
         self._was = was
 
     def taken(self, changes: list[Changed], watch: tuple[int, int]) -> list[Change]:
-        """What was written, where it is another value."""
+        """Of writes, those that changed the value."""
         found: list[Change] = []
         for change in changes:
             if change.event != self.base.event:
@@ -82,8 +81,11 @@ def _next_most(most: int, began: float) -> int:
 
 
 class ChangeSearch:
-    """`run` gives each change after `start`, up to `end`; to the end of the recording if None; at
-    most so many."""
+    """Changes of WATCH (address, length) after START, up to END (None: the end of the recording),
+    at most MOST.
+
+    `run` raises Interrupted after it has returned what was found.  LEAVE: ends the search earlier.
+    """
 
     def __init__(
         self,
@@ -117,7 +119,7 @@ class ChangeSearch:
         yield from self._alone(start, last, look)
 
     def _pieces(self, start: Position, cuts: list[int], look: Look) -> Iterator[Change]:
-        """From the start to the last cut.  A walker goes ahead and leaves one at each cut."""
+        """Changes from START to the last cut.  A leading walker forks a walker at each cut."""
         lead = self._travel.to(start)
         with side_by_side(SideBySide[bool](self._travel.jobs)) as group:
             found: list[list[Change]] = [[] for _ in cuts]
@@ -184,7 +186,7 @@ class ChangeSearch:
             self._arm(walker)
             at = _At(start, walker.agent.read(self._addr, self._length))
             inside = False  # in the interval that holds the end
-            left = FOREVER  # changes that are still to come in it
+            left = FOREVER  # changes in it that are still to come
             most = 1
             while left:
                 look((walker.live_event - start.event) / max(last - start.event, 1))
@@ -208,7 +210,7 @@ class ChangeSearch:
             walker.close()
 
     def _leg(self, walker: Walker, last: int) -> int:
-        """What is long is to be seen going on."""
+        """The event to run to: a part of a long way, so that progress is shown."""
         return min(walker.live_event + max((last - self._start.event) // _LEGS, 1), last)
 
     def _arm(self, walker: Walker) -> None:
@@ -217,7 +219,7 @@ class ChangeSearch:
             walker.agent.set_break(_LEAVE_ID, self._leave.addr, stop=True, cond=self._leave.cond)
 
     def _forward(self, walker: Walker, until: int, most: int) -> tuple[Stop | None, list[Changed]]:
-        """Over so many changes, or to the event.  No stop: it was interrupted."""
+        """Runs over at most MOST changes, or to an event.  Stop None: it was interrupted."""
         if self._length > CHANGE_BYTES:
             return self._one(walker, until)
         try:
@@ -233,14 +235,14 @@ class ChangeSearch:
         if stop.reason is not StopReason.WATCH:
             return stop, []
         now = walker.agent.read(self._addr, self._length)
-        return stop, [Changed(stop.event, stop.gpr.rip, bool(stop.by_event), now)]
+        return stop, [Changed(stop.event, stop.gpr.pc, bool(stop.by_event), now)]
 
     def _left(self, walker: Walker, here: Position, end: Position) -> int:
-        """How many changes are between `here`, in the interval of `end`, and `end`."""
+        """How many changes are between HERE, in the interval of END, and END."""
         if here.event != end.event:
             here = Position(end.event)
         travel = self._travel
-        pc = travel.gpr_at(end).rip
+        pc = travel.gpr_at(end).pc
         probe = travel.to(here)
         try:
             probe.agent.watch(_WATCH_ID, self._addr, self._length)
@@ -249,7 +251,7 @@ class ChangeSearch:
                 return 0
             stop = probe.run(event, until_pc, n, scan=True)
             if stop.reason is not StopReason.TARGET:
-                raise Diverged(f"{end} was not reached from {here}")
+                raise Diverged(f"the replay did not reach position {end} from {here}")
             return stop.scan.total
         finally:
             probe.close()

@@ -1,15 +1,16 @@
-"""Going forward: a step, to the next stop, to the end."""
+"""Going forward: by a step, to the next stop, to the end."""
 
 from __future__ import annotations
 
 from rdb.errors import Diverged, RdbError
-from rdb.replay.agent import FOREVER, Stop, StopReason
+from rdb.recording.log.record import End, EndKind
+from rdb.replay.agent import FOREVER, Gpr, Stop, StopReason
+from rdb.timeline import scan
 from rdb.timeline.looking import Looking
+from rdb.timeline.points import Points
 from rdb.timeline.position import Arrive, Hit, Position, Steps, WatchHit
 from rdb.timeline.stopped import Stopped
 from rdb.timeline.walker import ENDED, Walker
-
-_SIGNALLED = 2  # enum log_end
 
 
 class Forward(Looking):
@@ -26,7 +27,7 @@ class Forward(Looking):
             self._commit_live(live, Position(stop.event))
         elif stop.steps == 0:
             if not self.branch:
-                self._drop_live()  # it is behind the instruction's first half
+                self._drop_live()  # it has made a part of the instruction
             return self._ended(stop, moved=True)
         else:
             self._commit_live(live, self._here.then(Steps(1)))
@@ -39,20 +40,80 @@ class Forward(Looking):
         return Stopped("step")
 
     def _not_asked(self, live: Walker) -> None:
-        """A system call without an answer was not made: what its instruction overwrites is back."""
+        """Restores the registers that a system call without an answer has overwritten."""
         registers = live.agent.get_regs()
         before = self._gpr
-        registers.gpr = registers.gpr._replace(rcx=before.rcx, r11=before.r11)
+        registers.gpr = registers.gpr.before_call(before)
         live.agent.set_regs(registers)
         self._gpr = live.gpr = live.agent.get_regs().gpr
 
     def _none_ran(self, event: int) -> bool:
-        """A thread was stopped or goes on, in this step to an event: that is no instruction."""
+        """Is this step to an event only a PREEMPT record or a switch, without an instruction?"""
         schedule = self.schedule
         return event > 0 and (schedule.preempted(event) or schedule.idle(event - 1))
 
     def _cont_forward(self) -> Stopped:
-        return self._run()
+        return self._to_until(forward=True) or self._run()
+
+    def _to_until(self, forward: bool) -> Stopped | None:
+        """Goes to the user's limit (`Until`) or to a hit before it; None: there is no limit, or go
+        on from here to the next hit."""
+        until = self.points.until
+        if until is None or until.forward != forward or self.branch:
+            return None
+        points = self.points
+        if until.passed:
+            points.until = None
+            points = Points()
+            points.breakpoints = self.points.breakpoints
+        walker = self.travel.to(until.position)
+        ends = [(self._here, self._gpr), (until.position, walker.gpr)]
+        first, last = ends if forward else reversed(ends)
+        found = self._hit_since(points, first, last)
+        if found is None:
+            self._arrive(walker, until.position)
+            return None if until.passed else Stopped("until")
+        walker.close()
+        if not forward:
+            return self._arrive_at(found)
+        if found.walker is not None:
+            found.walker.close()
+        before = self.exchange_points(points)
+        try:
+            return self._run()
+        finally:
+            self.exchange_points(before)
+
+    def _hit_since(
+        self, points: Points, since: tuple[Position, Gpr], until: tuple[Position, Gpr]
+    ) -> scan.Found | None:
+        """The last hit strictly between two positions."""
+        start = self.travel.name(since[0], since[1].pc)
+        if start == self.travel.name(until[0], until[1].pc):
+            return None
+        found = scan.last_hit_since(self.travel, points, since[0], *until)
+        if found is None or self.travel.name(found.position, found.gpr.pc) != start:
+            return found
+        if found.walker is not None:
+            found.walker.close()
+        return None
+
+    def _arrive_at(self, found: scan.Found) -> Stopped:
+        self._past.clear()
+        self._drop_live()
+        self._here, self._gpr, self._live = found.position, found.gpr, found.walker
+        if not found.watch:
+            return Stopped("breakpoint", id=found.id, addr=found.gpr.pc)
+        watch = self.points.watchpoints[found.id]
+        return Stopped(
+            "watchpoint", id=found.id, addr=watch.addr, thread=found.thread, by_event=found.by_event
+        )
+
+    def _arrive(self, walker: Walker, position: Position) -> None:
+        self._branch_moved = None
+        self._drop_live()
+        self._past.clear()
+        self._live, self._here, self._gpr = walker, position, walker.gpr
 
     def _run(self, until_event: int = FOREVER, thread: int = 0) -> Stopped:
         live = self._need_live()
@@ -68,7 +129,7 @@ class Forward(Looking):
                 self._commit_live(live, base)
                 return Stopped("step")
             case StopReason.BREAK:
-                pc, n = stop.gpr.rip, stop.hits
+                pc, n = stop.gpr.pc, stop.hits
                 self._commit_live(live, base.then(Hit(pc, n) if same else Arrive(pc, n)))
                 return Stopped("breakpoint", id=stop.id, addr=pc)
             case StopReason.WATCH:
@@ -102,13 +163,12 @@ class Forward(Looking):
     def _how_it_ends(self, stop: Stop) -> str:
         kind, value = stop.end_kind, stop.end_value
         if stop.reason is StopReason.FAULT:
-            kind, value = _SIGNALLED, stop.signal
-        texts = {
-            0: "the recording has no more (the rank was killed, or still runs)",
-            1: f"exits with code {value}",
-            _SIGNALLED: f"ends by signal {value}",
-            3: "the recording stops at a call that rdb does not support",
-            4: "the recording stops: the disk was full",
-            5: "replaced by execve",
-        }
-        return texts.get(kind, f"end {kind}")
+            kind, value = EndKind.SIGNAL, stop.signal
+        if not kind:
+            return "no further event was recorded (the rank was killed, or still runs)"
+        if kind == EndKind.EXIT:
+            return f"exits with code {value}"
+        if kind == EndKind.SIGNAL:
+            return f"ends by signal {value}"
+        end = self.recording.end if self.recording is not None else None
+        return End(EndKind(kind), value, end.text if end is not None else "").state

@@ -1,4 +1,4 @@
-"""The recording's own checkpoints as places to start from: the coarse grid of snapshots."""
+"""The recording's checkpoints as starts of replicas: the coarse grid of snapshots."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from rdb.replay.replica import CannotStart, Replica, Source
 from rdb.timeline.position import Position
 from rdb.timeline.walker import Control, ReplicaLike, Walker
 
-_WORTH_S = 0.05  # of the recorded time that is not run through again
+_WORTH_S = 0.05  # least recorded time that starting from an image must save
 
 
 def first_replica(recording: Source) -> tuple[Replica, list[str]]:
-    """Where the recording begins, which is later if its first images cannot be used: then what is
-    lost is said."""
+    """A replica at the first usable image, and messages about what is lost before it.
+
+    Raises CannotStart if no image can be used.
+    """
     refused: CannotStart | None = None
     missing = recording.no_beginning
     cause = missing.message if isinstance(missing, DamagedRecording) else None
@@ -33,20 +35,20 @@ def first_replica(recording: Source) -> tuple[Replica, list[str]]:
         if cause is None:
             return replica, []
         begins = replica.agent.hello().event
-        return replica, [f"what was before event {begins} is lost: {cause}"]
+        return replica, [f"the events before {begins} are lost: {cause}"]
     assert refused is not None
     raise refused
 
 
 class Images:
-    """`start` makes a replica of an image; times are counted from the first image on."""
+    """The images of a recording.  START makes a replica of image number N."""
 
     def __init__(
         self, checkpoints: Sequence[Checkpoint], start: Callable[[int], ReplicaLike]
     ) -> None:
         self._start = start
         self.lost: list[str] = []
-        """Of images that cannot be used, why."""
+        """Why images cannot be used."""
         self._use(sorted(checkpoints, key=lambda one: one.event))
         self._first_ns = self._checkpoints[0].at_ns if self._checkpoints else 0
 
@@ -56,7 +58,7 @@ class Images:
 
     @contextmanager
     def unheard(self) -> Iterator[None]:
-        """An image that is refused meanwhile is not dropped: nobody has been told."""
+        """Context in which a refused image is not dropped, because the user is not told of it."""
         before, lost = self._checkpoints, list(self.lost)
         try:
             yield
@@ -68,7 +70,7 @@ class Images:
         return (one.at_ns - self._first_ns) / 1e9
 
     def between(self, best: Walker, target: Position, strictly: bool) -> Checkpoint | None:
-        """The newest image on the way from a snapshot to `target`, if that saves time."""
+        """The newest image on the way from snapshot BEST to TARGET; None: it would save no time."""
         found = bisect.bisect_right(self._events, target.event)
         while found > 0:
             found -= 1
@@ -81,7 +83,7 @@ class Images:
         return None
 
     def walker(self, one: Checkpoint, control: Control) -> Walker | None:
-        """None: it cannot be used.  It is not asked for again; an older one leads there."""
+        """A walker at an image; None: it cannot be used, and is dropped from the list."""
         try:
             replica = self._start(one.number)
         except CannotStart as error:

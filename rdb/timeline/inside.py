@@ -1,4 +1,4 @@
-"""From two events, good and then bad, to the two instructions between which it turned."""
+"""The two instructions between which an expression turned, between two events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rdb.timeline.asking import NEIGHBOURS, Asking, Probe, Verdict
 from rdb.timeline.position import Hit, Position, Steps
 from rdb.timeline.travel import Travel
 
-_FEW = 64  # places that are looked at one after the other
+FEW = 64  # positions that are examined one by one
 Pair = Generator[Probe, Verdict, tuple[Position, Position]]
 
 
@@ -22,13 +22,14 @@ class Inside(Asking):
         self._adjacent: set[tuple[Position, Position]] = set()
 
     def _within(self, event: int, high: Position) -> Pair:
-        """From an event that counts as good to a bad place before, or at, the next one."""
+        """The change between an event that counts as good and a bad position HIGH, at most one
+        event later."""
         good, start = self._places[event][0], Position(event)
         low, high = yield from self._closer(start, high)
         before, after = yield from self._between(low, high, lambda v: v == "bad")
         if self._known[before] != "undefined":
             return before, after
-        if self._known[low] == "undefined":  # and up to there since it was good last
+        if self._known[low] == "undefined":  # undefined since it was good last
             return good, after
         before, later = yield from self._between(low, before, lambda v: v != "good")
         return before, later if self._known[later] == "bad" else after
@@ -36,11 +37,13 @@ class Inside(Asking):
     def _closer(
         self, low: Position, high: Position
     ) -> Generator[Probe, Verdict, tuple[Position, Position]]:
-        """A place that is not bad and a bad one; between the two it keeps a value, or has none.
-        They are the first, or last, ones if there are few."""
+        """A position that is not bad and a bad one, between which the expression has no other exit.
+
+        If there are at most FEW exits these are the first (or last) such positions.
+        """
         without: set[int] = set()
         while self._alive is not None and len(without) < NEIGHBOURS:
-            places = self._alive.each(low, high, _FEW)
+            places = self._alive.each(low, high, FEW)
             if places is not None:
                 one_by_one = self._last_good_place if self._last else self._first_bad
                 return (yield from one_by_one(low, [*places, high]))
@@ -59,7 +62,7 @@ class Inside(Asking):
     def _first_bad(
         self, start: Position, places: list[Position]
     ) -> Generator[Probe, Verdict, tuple[Position, Position]]:
-        """Of places in order, the last of which is bad."""
+        """The first bad one of PLACES, and the good one before it; the last place is bad."""
         low = start
         for place in places:
             verdict = yield from self._ask(place, "instructions")
@@ -71,7 +74,7 @@ class Inside(Asking):
     def _last_good_place(
         self, start: Position, places: list[Position]
     ) -> Generator[Probe, Verdict, tuple[Position, Position]]:
-        """And the bad one behind it."""
+        """The last good one of PLACES, and the bad one after it."""
         high = places[-1]
         for place in reversed(places[:-1]):
             verdict = yield from self._ask(place, "instructions")
@@ -81,7 +84,7 @@ class Inside(Asking):
         return start, high
 
     def _renamed(self, start: Position, low: Position, high: Position) -> Position:
-        """`high`, which is named from START, from LOW, which is on the way."""
+        """HIGH, which is named from START, named from LOW, which is on the way."""
         if not _apart(low, high):
             return high
         pc = narrow.pc_at(self._travel, high)
@@ -92,7 +95,8 @@ class Inside(Asking):
         return (yield from self._between(Position(low), Position(high), like_high))
 
     def _between(self, low: Position, high: Position, like_high: Callable[[Verdict], bool]) -> Pair:
-        """Two positions one instruction apart, the second like `high`, the first not."""
+        """Two positions one instruction apart; LIKE_HIGH is true of the second one's verdict
+        only."""
         travel = self._travel
         while True:
             self._done = min(0.98, max(self._done, 0.7) + 0.02)
@@ -120,8 +124,11 @@ class Inside(Asking):
                     high = self._named_from(low, high, high_pc, left)
 
     def _named_from(self, low: Position, high: Position, pc: int, left: int) -> Position:
-        """`high` as LEFT arrivals at PC, its own, after `low`, if its name is not from there: two
-        arrivals may be further apart than a window, and be told apart by those at another pc."""
+        """HIGH named as LEFT arrivals at its pc after LOW, unless its name leads through LOW.
+
+        Two arrivals at one pc may be further apart than a window; arrivals at another pc then
+        divide the way.
+        """
         if not _apart(low, high):
             return high
         named = low.then(Hit(pc, left))
@@ -136,7 +143,7 @@ class Inside(Asking):
         move: Callable[[int], Steps | Hit],
         like_high: Callable[[Verdict], bool],
     ) -> Pair:
-        """Halves 0..count, where 0 is `low` and `count` is `high`."""
+        """Halves the moves 0..count from LOW; move 0 is LOW, move COUNT is HIGH."""
         first, last = 0, count
         ends = {0: low, count: high}
         while last - first > 1:
@@ -151,5 +158,5 @@ class Inside(Asking):
 
 
 def _apart(low: Position, high: Position) -> bool:
-    """Does the way that names `high` not lead through `low`, before it in the same interval?"""
+    """Is LOW in the interval of HIGH, but not on the way that names HIGH?"""
     return high.event == low.event and high.after(low) is None

@@ -1,6 +1,6 @@
-"""Looking into the program where one stands, and changing it, which opens a branch.
+"""Reading the program's state at the position, and changing it, which opens a branch.
 
-What instructions wrote over that one has just stepped back over is known without a replica.
+After steps back, memory before the instructions comes from the backlog, without a replica.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from rdb.timeline.position import Position
 from rdb.timeline.standing import Standing
 from rdb.timeline.travel import END_S
 
-_READ_MAX = 65536
 _LEGS = 64
-_ROWS = 4096  # are enough for one answer
+_ROWS = 4096  # at most so many rows in one answer
 _PROT_WRITE, _PROT_EXEC = 2, 4
 
 
 class Looking(Standing):
     def registers(self, thread: int = 0) -> Regs:
-        """Of a thread, or (0) of the one that runs next."""
+        """Registers of a thread; 0: of the one that runs next."""
         return self._need_live().agent.get_regs(self._other(thread))
 
     def set_registers(self, regs: Regs, thread: int = 0) -> None:
-        """Opens a branch, unless nothing changes."""
+        """Changes registers, which opens a branch.  Raises RdbError for a thread that does not run
+        next."""
         live, thread = self._need_live(), self._other(thread)
         if live.agent.get_regs(thread) == regs:
             return
         if thread:
             raise RdbError(
-                f"thread {thread} does not run here",
-                "registers are changed where their thread runs",
+                f"cannot change registers of thread {thread}: it does not run here",
+                "go to a position where this thread runs",
             )
         self._open_branch()
         live.agent.set_regs(regs)
@@ -48,25 +48,17 @@ class Looking(Standing):
         return 0 if thread == self.thread else thread
 
     def read_memory(self, addr: int, length: int) -> bytes:
-        """As many bytes as are readable from `addr` on."""
+        """The readable bytes at `addr`, up to the first unmapped one."""
         agent = self._text_agent(addr, length)
         if agent is None:
             backlog = self._known_memory()
             if backlog is not None:
                 return backlog[0].read(backlog[1], addr, length)
             agent = self._need_live().agent
-        parts: list[bytes] = []
-        while length > 0:
-            part = agent.read(addr, min(length, _READ_MAX))
-            parts.append(part)
-            if len(part) < min(length, _READ_MAX):
-                break
-            addr += len(part)
-            length -= len(part)
-        return b"".join(parts)
+        return agent.read(addr, length)
 
     def fold(self, plan: ArrayPlan) -> ArrayFound:
-        """An expression over arrays, computed where they lie."""
+        """The value of an expression over arrays, computed by the agent.  Raises RdbError."""
         found = self._need_live().agent.fold(plan)
         if isinstance(found, int):
             raise RdbError(f"memory at {found:#x} cannot be read")
@@ -79,8 +71,11 @@ class Looking(Standing):
         hear: Callable[[int, list[Seen]], None],
         look: Callable[[float], None],
     ) -> None:
-        """From here, right after an event, up to LAST as long as one of LOOKOUTS is as it was at
-        each event.  HEAR is told up to which that is so, which it is, and its folds' values."""
+        """Runs a copy from here, the answer of an event, over events while one of LOOKOUTS matches.
+
+        LAST: the last event.  HEAR is called with the last event checked, and with changes of the
+        matching lookout or its values.  LOOK is called with the finished part, 0 to 1.
+        """
         first = checked = self.event
         walker = self._need_live().fork()
         try:
@@ -105,12 +100,12 @@ class Looking(Standing):
             walker.close()
 
     def _known_memory(self) -> tuple[Backlog, int] | None:
-        """Where memory can be told from what instructions wrote over, while one steps back."""
+        """The backlog and the index in it for memory here; None: a replica is needed."""
         if self._live is not None or self._backlog is None or self.branch:
             return None
         index = self._backlog.index(self._here)
         if index is None and self._past and self.schedule.plain:
-            self._trace_here()  # nobody knows what one of the instructions behind wrote to
+            self._trace_here()  # what a remembered instruction overwrote is not known
             index = self._backlog.index(self._here) if self._backlog else None
         return None if index is None or self._backlog is None else (self._backlog, index)
 
@@ -128,21 +123,20 @@ class Looking(Standing):
             self._past.extend(trace)
 
     def write_memory(self, addr: int, data: bytes) -> None:
-        """Opens a branch, unless nothing changes."""
+        """Changes memory, which opens a branch."""
         live = self._need_live()
         if self.read_memory(addr, len(data)) == data:
             return
         self._open_branch()
-        for at in range(0, len(data), _READ_MAX):
-            live.agent.write(addr + at, data[at : at + _READ_MAX])
+        live.agent.write(addr, data)
 
     def maps(self) -> list[Map]:
         return self._need_live().agent.maps()
 
     def asked(self) -> tuple[int, int, tuple[int, ...]] | None:
-        """Kind, number and arguments of what the program asks for at the end of the recording.
+        """Kind, number and arguments of the unanswered question at the end of the recording.
 
-        None also of one that computes there for longer than END_S: it may never ask.
+        None if there is none, or if the program computes for longer than END_S before it.
         """
         if self.branch or self.event != self.last_event:
             return None
@@ -160,11 +154,12 @@ class Looking(Standing):
             copy.close()
 
     def hash(self) -> int:
-        """Of all memory and registers of the program, as recording computed it."""
+        """The hash of all upper memory and registers, as in LOG_HASH records."""
         return self._need_live().agent.hash()
 
     def _text_agent(self, addr: int, length: int) -> AgentClient | None:
-        """Program text does not change: any replica that has it will do."""
+        """A replica that can be read for program text, which does not change; None: it is no
+        text."""
         if self._live is not None or self.branch:
             return None
         if not self._text_maps:
@@ -177,7 +172,7 @@ class Looking(Standing):
             return self.travel.origin.agent
         return None
 
-    # Breakpoints and watchpoints.
+    # ---- breakpoints and watchpoints ----
 
     def set_breakpoint(self, id_: int, addr: int, cond: bytes = b"") -> None:
         self.points.set_breakpoint(id_, addr, cond)
@@ -186,16 +181,21 @@ class Looking(Standing):
         self.points.clear_breakpoint(id_)
 
     def set_watchpoint(self, id_: int, addr: int, length: int, kind: int = 0) -> bool:
-        """True: the processor watches.  False: its pages are protected: slower, as exact."""
+        """True: a debug register watches.  False: pages are protected, which is slower but
+        exact.  Raises RdbError if the bytes cannot be watched; then nothing is set."""
         self.points.set_watchpoint(id_, addr, length, kind)
-        self._arm(self._need_live())
+        try:
+            self._arm(self._need_live())
+        except BaseException:
+            self.points.clear_watchpoint(id_)  # else each later motion would fail, too
+            raise
         return id_ not in self.points.slow
 
     def clear_watchpoint(self, id_: int) -> None:
         self.points.clear_watchpoint(id_)
 
     def exchange_points(self, points: Points) -> Points:
-        """Others take the place of all breakpoints and watchpoints; gives those that were."""
+        """Replaces all breakpoints and watchpoints; returns the former ones."""
         before, self.points = self.points, points
         self._armed = -1
         return before

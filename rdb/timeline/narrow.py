@@ -1,7 +1,7 @@
-"""Looking at the instructions between two positions of one interval, for halving it.
+"""Positions between two positions of one interval, for halving it.
 
-An interval has no clock.  What it has are instructions that can be stepped (a few thousand) and
-pcs whose arrivals can be counted at native speed; both name positions in between.
+An interval has no clock.  Positions in it are named by steps (a few thousand at most), or by
+arrivals at a pc, which can be counted at native speed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Window:
     """The first instructions after a position."""
 
     steps: int
-    reached: bool  # the other position is `steps` further
-    candidates: list[int]  # pcs worth counting, those executed least first
-    left: int  # arrivals at the other position's pc that are still to come, its own the last
+    reached: bool  # the other position is `steps` after the first
+    candidates: list[int]  # pcs to count, those executed least often first
+    left: int  # arrivals at the other position's pc that are still to come, including its own
 
 
 def arrivals(walker: Walker, target: Position, pc: int) -> int:
-    """How often `pc` is arrived at from the walker to `target`, there as well; it is not moved."""
+    """How often `pc` is arrived at from the walker to `target`, inclusive.  The walker stays."""
     probe = walker.fork()
     try:
         probe.agent.set_break(COUNT_ID, pc, stop=False)
@@ -38,7 +38,7 @@ def arrivals(walker: Walker, target: Position, pc: int) -> int:
         total, since_event = probe.agent.counts(COUNT_ID)
     finally:
         probe.close()
-    # At the answer of an event the arrival by the answer may or may not have been counted.
+    # At the answer of an event, the arrival by the answer itself may or may not be counted.
     return total if target.moves else total - since_event + 1
 
 
@@ -61,19 +61,20 @@ def window(travel: Travel, low: Position, high: Position, high_pc: int) -> Windo
         while len(gprs) < _WINDOW:
             stop = walker.step(_REQUEST, trace=True, pc=high_pc, n=left)
             gprs.extend(stop.trace)
-            at = stop.gpr.rip == high_pc
-            left -= sum(gpr.rip == high_pc for gpr in stop.trace[1:]) + at
+            at = stop.gpr.pc == high_pc
+            left -= sum(gpr.pc == high_pc for gpr in stop.trace[1:]) + at
             if left == 0:
                 return Window(len(gprs), True, [], 0)
             if stop.reason is not StopReason.TARGET:
-                raise NoSuchPosition(f"{high} is not reached from {low}")
+                raise NoSuchPosition(f"the replay did not reach position {high} from {low}")
         return Window(len(gprs), False, rarest(gprs, high_pc), left)
     finally:
         walker.close()
 
 
 def count(travel: Travel, low: Position, high: Position, pcs: list[int]) -> dict[int, int]:
-    """How often each of these pcs (none of them `high`'s) is arrived at in between."""
+    """How often each of these pcs (none of them that of HIGH) is arrived at between two
+    positions."""
     walker = travel.to(low)
     try:
         for id_, pc in enumerate(pcs, start=1):
@@ -90,4 +91,4 @@ def count(travel: Travel, low: Position, high: Position, pcs: list[int]) -> dict
 def pc_at(travel: Travel, position: Position) -> int:
     walker = travel.to(position)
     walker.close()
-    return walker.gpr.rip
+    return walker.gpr.pc

@@ -1,7 +1,7 @@
-"""Several replicas at a time, one for each processor: parts of a long search run side by side.
+"""Several replicas at a time, one for each processor: parts of a long search run in parallel.
 
-Only running is done in threads, each with a replica of its own.  Where a replica comes from and
-what its answer means is the business of the one thread that has the timeline.
+Threads only run their own replicas.  The timeline's thread forks the replicas and evaluates their
+results.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 
 def processors() -> int:
-    """So many this process may use."""
+    """How many processors this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 class Task(Generic[T]):
-    """Work with walkers that nobody else uses meanwhile; closes them."""
+    """Work with walkers that only it uses; closes them at its end."""
 
     def __init__(
         self, pool: ThreadPoolExecutor, walkers: Sequence[Walker], work: Callable[[], T]
@@ -50,7 +50,7 @@ class Task(Generic[T]):
         return self._future.result()
 
     def drop(self) -> None:
-        """Nobody wants to know any more."""
+        """Cancels the task; its result is not needed."""
         if self._future.cancel():
             self._close()
         elif not self._future.done():
@@ -63,10 +63,10 @@ class Task(Generic[T]):
 
 
 class SideBySide(Generic[T]):
-    """Tasks in order; at the end of `side_by_side` those that are still under way are dropped."""
+    """Tasks in order.  At the end of `side_by_side`, tasks under way are dropped."""
 
     def __init__(self, jobs: int) -> None:
-        from concurrent.futures import ThreadPoolExecutor  # late: opening is to be quick
+        from concurrent.futures import ThreadPoolExecutor  # imported late: opening must be fast
 
         self._pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="rdb-search")
         self.tasks: list[Task[T]] = []

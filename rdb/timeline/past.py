@@ -1,4 +1,4 @@
-"""The instructions before the present position: stepping back over them asks no replica to run."""
+"""The instructions before the position; stepping back over them needs no run of a replica."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from rdb.timeline.recent import breakpoints_by_place, holding, recent_hit
 
 _KEPT_MAX = 4096
 
-Entry = tuple[Position, int, Gpr]  # a position, so many steps, and the registers there
+Entry = tuple[Position, int, Gpr]  # a position, steps after it, the registers there
 
 
 class Past:
-    """The newest last.  Those of a backlog are fetched when one comes to them."""
+    """Remembered instructions, newest last.  Older ones are fetched from a backlog when needed."""
 
     def __init__(self) -> None:
         self._entries: deque[Entry] = deque()
         self._backlog: Backlog | None = None
-        self._older = 0  # of the backlog: those before this one have not been fetched
+        self._older = 0  # steps of the backlog before this one have not been fetched
 
     def __bool__(self) -> bool:
         return bool(self._entries) or self._fetch()
@@ -30,7 +30,7 @@ class Past:
     @property
     def last(self) -> Entry:
         if not self:
-            raise IndexError("nothing is known of what came before")
+            raise IndexError("no earlier position is known")
         return self._entries[-1]
 
     def pop(self) -> Entry:
@@ -49,14 +49,14 @@ class Past:
         self._backlog = None
 
     def extend(self, trace: Trace) -> None:
-        """The trace ends where one stands; before it nothing is known."""
+        """Sets the instructions to a trace that ends at the position."""
         self._entries.extend((trace.base, index, gpr) for index, gpr in enumerate(trace.gprs))
         self._backlog = trace.backlog
         if trace.backlog is not None:
             self._older = trace.backlog.step(trace.base) or 0
 
     def oldest(self) -> tuple[Position, Gpr] | None:
-        """What one could step back to without asking a replica to run."""
+        """The oldest position that can be reached without running a replica."""
         if self._backlog is not None and self._older > self._backlog.first:
             first = self._backlog.first
             return self._backlog.position(first), self._backlog.before(first + 1)[-1]
@@ -77,7 +77,8 @@ class Past:
         return bool(gprs)
 
     def back_to_hit(self, points: Points) -> tuple[Position, Gpr, int] | None:
-        """Goes back to the last hit of a breakpoint: where, and its id.  None: there is none."""
+        """Goes back to the last hit of a breakpoint: position, registers, id; None: there is
+        none."""
         found = recent_hit(points, (gpr for _, _, gpr in reversed(self._entries)))
         if found is None:
             return self._older_hit(points)
@@ -97,7 +98,7 @@ class Past:
             if index < 0:
                 return None
             gpr = self._backlog.before(index + 1)[-1]
-            id_ = holding(places[gpr.rip], gpr)
+            id_ = holding(places[gpr.pc], gpr)
             if id_:
                 self._entries.clear()
                 self._older = index

@@ -1,4 +1,4 @@
-"""Where a long part of the recording is cut, so that its pieces can be searched side by side."""
+"""Cuts of a long part of the recording, so that its pieces can be searched in parallel."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from rdb.timeline.position import Position
 from rdb.timeline.travel import Travel
 from rdb.timeline.walker import Walker
 
-_FOR_EACH_JOB = 8  # about
+_FOR_EACH_JOB = 8  # pieces, about
 _LEAST_EVENTS = 64
 
 
 def cuts_between(jobs: int, first: int, last: int) -> list[int]:
-    """Events between the pieces.  Small ones come first: often no more is asked for."""
+    """Events between pieces.  The first pieces are small, since often only few results are
+    needed."""
     span = last - first
     if jobs < 2 or span < 2 * _LEAST_EVENTS:
         return []
@@ -24,7 +25,7 @@ def cuts_between(jobs: int, first: int, last: int) -> list[int]:
 
 
 def ahead(travel: Travel, lead: Walker, cut: int) -> Walker:
-    """At the cut: the same walker, or a copy of a snapshot that is nearer."""
+    """A walker at the cut: LEAD moved, or a copy of a nearer snapshot; LEAD is then closed."""
     near = travel.nearest(Position(cut))
     if near.event > lead.event:
         lead.close()

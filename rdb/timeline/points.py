@@ -1,4 +1,4 @@
-"""The user's breakpoints and watchpoints: kept here, put into whichever replica is to run."""
+"""The user's breakpoints and watchpoints, which are set in each replica before it runs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from rdb.errors import RdbError
 from rdb.replay.agent import AgentClient, StopReason
+from rdb.timeline.position import Position
 from rdb.timeline.walker import Walker
 
 _JUMP_LENGTH = 5  # jmp rel32
-_AWAY = 64  # farther from a breakpoint than the longest instruction
+_AWAY = 64  # bytes from the breakpoint; more than the longest instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,25 @@ class Watchpoint:
     kind: int
 
 
+@dataclass(frozen=True, slots=True)
+class Until:
+    """A motion to the next stop, forward or back, ends at `position` at the latest; PASSED: hits of
+    watchpoints on the way do not count, and the motion goes on from there."""
+
+    position: Position
+    forward: bool
+    passed: bool
+
+
 class Points:
-    """All of them, by id (ids are nonzero; one number is never both)."""
+    """Breakpoints and watchpoints by id.  Ids are nonzero, and common to both."""
 
     def __init__(self) -> None:
         self.breakpoints: dict[int, Breakpoint] = {}
         self.watchpoints: dict[int, Watchpoint] = {}
         self.version = 0
-        self.slow: set[int] = set()  # watchpoints that the processor does not hold
+        self.until: Until | None = None
+        self.slow: set[int] = set()  # watchpoints that no debug register holds
 
     def set_breakpoint(self, id_: int, addr: int, cond: bytes) -> None:
         self.breakpoints[id_] = Breakpoint(addr, cond)
@@ -53,7 +65,7 @@ class Points:
             self.version += 1
 
     def arm(self, agent: AgentClient) -> None:
-        """Puts exactly these into a replica."""
+        """Sets exactly these points in a replica."""
         agent.clear_break(None)
         agent.unwatch(None)
         for id_, breakpoint_ in self.breakpoints.items():
@@ -68,8 +80,9 @@ class Points:
                 self.slow.add(id_)
 
     def standing_at(self, walker: Walker) -> int | None:
-        """The id of a breakpoint that a snapshot stands at, its condition being true."""
-        here = [item for item in self.breakpoints.items() if item[1].addr == walker.gpr.rip]
+        """The id of a breakpoint at the walker's pc whose condition is true; None: there is
+        none."""
+        here = [item for item in self.breakpoints.items() if item[1].addr == walker.gpr.pc]
         for id_, breakpoint_ in here:
             if not breakpoint_.cond or _holds(walker, breakpoint_):
                 return id_
@@ -77,10 +90,10 @@ class Points:
 
 
 def _holds(walker: Walker, breakpoint_: Breakpoint) -> bool:
-    """Is the condition true where the walker stands?
+    """Is the condition true at the walker's position?
 
-    Only the agent evaluates conditions, and only on arrival.  So a fork is made to arrive: its pc
-    is put on a jump to where it stood.
+    Only the agent evaluates conditions, and only on arrival.  So a fork executes a jump to the
+    breakpoint's address.
     """
     probe = walker.fork()
     try:
@@ -89,11 +102,11 @@ def _holds(walker: Walker, breakpoint_: Breakpoint) -> bool:
             offset = breakpoint_.addr - (away + _JUMP_LENGTH)
             agent.write(away, b"\xe9" + offset.to_bytes(4, "little", signed=True))
             regs = agent.get_regs()
-            regs.gpr = regs.gpr._replace(rip=away)
+            regs.gpr = regs.gpr.at(away)
             agent.set_regs(regs)
             agent.set_break(1, breakpoint_.addr, stop=True, cond=breakpoint_.cond)
             stop = probe.step(2, blind=False)
-            return stop.reason is StopReason.BREAK and stop.gpr.rip == breakpoint_.addr
+            return stop.reason is StopReason.BREAK and stop.gpr.pc == breakpoint_.addr
         raise RdbError(f"no room near {breakpoint_.addr:#x} to evaluate a condition")
     finally:
         probe.close()

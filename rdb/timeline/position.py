@@ -1,10 +1,10 @@
-"""Where a rank is in its recording.
+"""Positions in a recording.
 
-A position is named `EVENT` (right after that event was answered) or `EVENT:PC:N` (the N-th arrival
-at PC since then; being at PC when the event is answered is arrival 1).  While moving we know where
-we are in cheaper terms ("three more hits of that breakpoint, then two steps"), so a Position is an
-event followed by moves; the canonical name is computed only when somebody asks for it.  Both are
-exact and both can be written down and parsed back.
+The canonical name of a position is `EVENT` (right after that event was answered) or `EVENT:PC:N`
+(the N-th arrival at PC since then; being at PC when the event is answered is arrival 1).  During a
+motion a position is known in cheaper terms ("three more hits of that breakpoint, then two steps").
+So a Position is an event followed by moves; the canonical name is computed on demand.  Both forms
+are exact, and both can be printed and parsed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Arrive:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """The n-th arrival at pc from where one stands; standing there does not count."""
+    """The n-th arrival at pc from the position on; being at pc at the position does not count."""
 
     pc: int
     n: int
@@ -39,7 +39,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """So many instructions further."""
+    """N instructions further."""
 
     n: int
 
@@ -49,7 +49,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class WatchHit:
-    """The n-th hit of a watchpoint from where one stands: right after the accessing instruction."""
+    """The n-th hit of a watchpoint from the position on: right after the accessing instruction."""
 
     addr: int
     length: int
@@ -62,7 +62,7 @@ class WatchHit:
 
 @dataclass(frozen=True, slots=True)
 class ToEnd:
-    """As far as the recording goes (or to the fault that ended it)."""
+    """To the end of the recording, or to the fault that ended it."""
 
     n: int = 1
 
@@ -83,7 +83,7 @@ _HINT = "a position is EVENT or EVENT:PC:N, as `when` prints it"
 
 
 def _joined(first: Move, second: Move) -> Move | None:
-    """Two moves as one, if that is possible."""
+    """Two moves joined into one; None: that is not possible."""
     match first, second:
         case Steps(a), Steps(b):
             return Steps(a + b)
@@ -99,7 +99,7 @@ def _joined(first: Move, second: Move) -> Move | None:
 
 
 def _remainder(whole: Move, part: Move) -> Move | None:
-    """What is left of `whole` after `part`, if `part` lies on its way."""
+    """The rest of move WHOLE after move PART; None: PART is not on its way."""
     if type(whole) is not type(part) or part.n >= whole.n:
         return None
     if replace(whole, n=0) != replace(part, n=0):
@@ -162,7 +162,7 @@ class Position:
         return Position(self.event, self.moves[:-1])
 
     def after(self, earlier: Position) -> tuple[Move, ...] | None:
-        """The moves that lead here from `earlier`, a position on the way; None: it is not on it."""
+        """The moves from EARLIER to this position; None: EARLIER is not on its way."""
         if earlier.event != self.event or len(earlier.moves) > len(self.moves):
             return None
         common = len(earlier.moves)

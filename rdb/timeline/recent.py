@@ -1,7 +1,7 @@
 """The last hit of a breakpoint among the newest instructions, from their registers alone.
 
-GDB's `reverse-next` goes back out of each call by running back to where it was entered, and mostly
-that is near: then no replica has to run.
+GDB's `reverse-next` leaves a call by running back to its entry.  Mostly that is near, and then no
+replica has to run.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ def breakpoints_by_place(points: Points) -> dict[int, Place]:
 
 
 def can_tell(breakpoints: Iterable[Breakpoint]) -> bool:
-    """Do registers alone say whether one is hit?"""
+    """Do registers alone tell whether one is hit?"""
     return all(not one.cond or _simple(one.cond) for one in breakpoints)
 
 
 def recent_hit(points: Points, newest_first: Iterable[Gpr]) -> tuple[int, int] | None:
-    """How many instructions back, and the breakpoint's id; None: none."""
+    """How many instructions back the last hit is, and the breakpoint's id; None: there is none."""
     at = breakpoints_by_place(points)
     for back, gpr in enumerate(newest_first, start=1):
-        id_ = holding(at[gpr.rip], gpr) if gpr.rip in at else 0
+        id_ = holding(at[gpr.pc], gpr) if gpr.pc in at else 0
         if id_:
             return back, id_
     return None
 
 
 def holding(place: Place, gpr: Gpr) -> int:
-    """The id of a breakpoint there whose condition holds, or 0."""
+    """The id of a breakpoint at PLACE whose condition is true; 0: there is none."""
     held = (id_ for id_, one in place if not one.cond or _holds(one.cond, gpr))
     return next(held, 0)
 

@@ -1,9 +1,9 @@
-"""The last hit before a position: reverse-continue, reverse watch, who wrote this last.
+"""The last hit before a position: reverse-continue, reverse watch, the last write.
 
-Intervals between snapshots are run forward, the nearest one first, with breakpoints and watchpoints
-that only remember their last hit; then the timeline goes there.  Stops cost time: where there are
-many the run is given up, and the last event's interval is looked at, then those before it, more and
-more of them at once.  Long intervals are run side by side, one for each processor.
+Intervals between snapshots are run forward, the nearest one first; breakpoints and watchpoints only
+remember their last hit, and then the timeline goes there.  Hits cost time.  If there are many, the
+run is given up; then the last event's interval is searched, then more and more events before it at
+once.  Long intervals run in parallel, one for each processor.
 """
 
 from __future__ import annotations
@@ -24,33 +24,34 @@ from rdb.timeline.travel import COUNT_ID, Goal, Travel
 from rdb.timeline.walker import Walker
 
 _CHUNK_S = 0.002  # running time
-_WORK = 1 << 15  # of one run (agent.h), before it is given up: some 10 ms
+_FORK_PART = 0.5  # share of the time of a fork
+_WORK = 1 << 15  # limit of one run (agent.h, AGENT_RUN_LIMIT): some 10 ms
 _WORK_S = 0.010
-_NEAR = 64  # events that are looked at piece by piece although nothing yet was a hit
-_FORKS = 4  # or as much as takes so many forks' time: what comes instead costs several
+_NEAR = 64  # events that are searched in pieces although no hit is known
+_FORKS = 4  # a run may take as long as so many forks: the other way costs several
 _LONG_S = 0.1  # running time of an interval that is worth a processor of its own
-_MANY = 16  # hits; going through them one by one takes a stop each
+_MANY = 16  # hits; each costs a stop
 
 
 class _Dense(Exception):
-    """There is much to look at on the way."""
+    """A run met too many stops and was given up."""
 
     def __init__(self, hits: bool) -> None:
         super().__init__()
-        self.hits = hits  # and some of it are hits, so the last one is nearer
+        self.hits = hits  # some of them were hits, so there is a last hit
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where to stand: at a breakpoint, or before what hit a watchpoint."""
+    """The position of a hit: at a breakpoint, or before the access that hit a watchpoint."""
 
     position: Position
     gpr: Gpr
     id: int
     watch: bool
     by_event: bool = False
-    thread: int = 0  # whose event it was, where another one had run before it
-    walker: Walker | None = None  # stands there; for the caller to keep
+    thread: int = 0  # thread of the event, if another thread ran before it
+    walker: Walker | None = None  # at the position; the caller owns it
 
 
 def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found | None:
@@ -60,8 +61,8 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
     target, target_gpr = here, gpr
     rest = here.after(travel.nearest(here, strictly=True).position)
     if rest is None or len(rest) > 1:
-        target = travel.name(here, gpr.rip)  # once, instead of at each way to it
-    target = normal(travel, target, gpr)  # or its own event would come before it
+        target = travel.name(here, gpr.pc)  # named once, instead of for each interval
+    target = normal(travel, target, gpr)  # else the target's own event would count as before it
     for pieces in _batches(travel, _intervals(travel, target, target_gpr)):
         if len(pieces) == 1:
             one = pieces[0]
@@ -76,7 +77,7 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
 
 @dataclass(frozen=True, slots=True)
 class _Interval:
-    """From a snapshot to the target of the search, or to the snapshot of the interval behind it."""
+    """The part from a snapshot to the search's target, or to the start of the next interval."""
 
     start: Walker
     target: Position
@@ -85,9 +86,9 @@ class _Interval:
 
 
 def _intervals(travel: Travel, target: Position, gpr: Gpr) -> Iterator[_Interval]:
-    """The nearest first.  Small ones are not worth a fork each; the farther back the bigger."""
+    """Intervals, the nearest first.  They get longer with their distance: each costs a fork."""
     target_s = travel.here_s
-    chunk_s = max(_CHUNK_S, travel.control.fork_s / 2)
+    chunk_s = max(_CHUNK_S, travel.control.fork_s * _FORK_PART)
     for start in travel.before(target):
         if start is not travel.origin and target_s - start.at_s < chunk_s:
             continue
@@ -108,12 +109,12 @@ def _batches(travel: Travel, intervals: Iterator[_Interval]) -> Iterator[list[_I
 
 
 def _side_by_side(travel: Travel, points: Points, pieces: list[_Interval]) -> Found | None:
-    """As `_between` for each of them until there is a hit; all of them run at once."""
+    """As `_between` for each of PIECES until there is a hit; all run in parallel."""
     limit = _work(travel)
     with side_by_side(SideBySide[Stop](len(pieces))) as group:
         scans = []
         for one in pieces:
-            way = travel.goal(one.start, one.target, one.gpr.rip)
+            way = travel.goal(one.start, one.target, one.gpr.pc)
             probe = travel.again(one.start)
             walker = probe.fork()
             run = partial(_run_through, points, probe, walker, way, limit)
@@ -122,7 +123,7 @@ def _side_by_side(travel: Travel, points: Points, pieces: list[_Interval]) -> Fo
             )
         for position, start_gpr, one, way, task in scans:
             stop = task.result()
-            standing = any(at.addr == start_gpr.rip for at in points.breakpoints.values())
+            standing = any(at.addr == start_gpr.pc for at in points.breakpoints.values())
             if stop.reason is StopReason.TARGET and not stop.scan.id and not standing:
                 _check(stop, position, one.target)
                 continue
@@ -133,7 +134,7 @@ def _side_by_side(travel: Travel, points: Points, pieces: list[_Interval]) -> Fo
 
 
 def _run_through(points: Points, probe: Walker, walker: Walker, way: Goal, limit: int) -> Stop:
-    """To the end, unless there are many stops and hits among them: then LIMIT."""
+    """Runs to the end; stops with LIMIT if there are many stops and hits among them."""
     points.arm(probe.agent)
     stop = probe.run(*way, scan=True, limit=limit)
     if stop.reason is StopReason.LIMIT and not stop.scan.id:
@@ -145,12 +146,12 @@ def _run_through(points: Points, probe: Walker, walker: Walker, way: Goal, limit
 def _looked_at(
     travel: Travel, points: Points, position: Position, one: _Interval, stop: Stop, way: Goal
 ) -> Found | None:
-    """What a run from `position` through an interval has found."""
+    """The hit that a run from `position` through an interval has found."""
     start = travel.to(position)  # the snapshot may have been dropped meanwhile
     try:
         if stop.reason is StopReason.LIMIT:
             return _by_pieces(travel, points, start, one.target, one.gpr, hits=True)
-        found = _scanned(travel, points, start, one.target, one.gpr.rip, stop, way)
+        found = _scanned(travel, points, start, one.target, one.gpr.pc, stop, way)
         if found is not None or travel.schedule.idle(start.event):
             return found
         id_ = points.standing_at(start)
@@ -176,7 +177,7 @@ def last_hit_since(
 def _between(
     travel: Travel, points: Points, start: Walker, target: Position, gpr: Gpr
 ) -> Found | None:
-    """As `_from`; where there is much to look at its end comes first."""
+    """As `_from`; if there are many stops, the end of the interval is searched first."""
     try:
         return _from(travel, points, start, target, gpr, limit=_work(travel))
     except _Dense as dense:
@@ -191,8 +192,10 @@ def _work(travel: Travel) -> int:
 def _by_pieces(
     travel: Travel, points: Points, start: Walker, target: Position, gpr: Gpr, hits: bool
 ) -> Found | None:
-    """The nearest first.  If there are `hits` somewhere behind, the last one is in some piece; if
-    none is known, what is far is gone through once."""
+    """Searches the interval in pieces, the nearest first.
+
+    HITS: there is a hit somewhere.  If none is known, the far part is searched in one run.
+    """
     if not _several(start.position, target):
         trace = trace_before(travel, target, gpr)
         if trace is not None and trace.base.after(start.position):
@@ -230,7 +233,7 @@ def _from_position(
     gpr: Gpr,
     limit: int | None = None,
 ) -> tuple[Found | None, Gpr]:
-    """As `_between`, or `_from` where there is no limit; and the registers at the position."""
+    """As `_between`, or `_from` without LIMIT; also the registers at `position`."""
     start = travel.to(position)
     start_gpr = start.gpr
     try:
@@ -255,11 +258,11 @@ def _from(
     limit: int | None = None,
     owned: bool = False,
 ) -> Found | None:
-    """The last hit from `start` on, itself included.  `owned`: it may be moved."""
-    idle = travel.schedule.idle(start.event)  # it was stopped there, it did not come there
+    """The last hit from `start` on, inclusive.  OWNED: `start` may be moved."""
+    idle = travel.schedule.idle(start.event)  # no thread arrived there
     id_ = None if idle or not owned else points.standing_at(start)
     start_gpr = start.gpr
-    found = _scan(travel, points, start, target, gpr.rip, limit, owned)
+    found = _scan(travel, points, start, target, gpr.pc, limit, owned)
     if found is not None:
         return found
     if not owned and not idle:
@@ -276,9 +279,9 @@ def _scan(
     limit: int | None = None,
     owned: bool = False,
 ) -> Found | None:
-    """The last hit after `start`; for watchpoints `target` is included."""
+    """The last hit after `start`; for watchpoints up to and including `target`."""
     way = travel.goal(start, target, pc)
-    # Of watchpoints one looks from the start again.
+    # For watchpoints the start is needed again.
     walker = start if owned and not points.watchpoints else start.fork()
     try:
         points.arm(walker.agent)
@@ -293,7 +296,7 @@ def _scan(
 
 def _check(stop: Stop, start: Position, target: Position) -> None:
     if stop.reason is not StopReason.TARGET or stop.event != target.event:
-        raise Diverged(f"{target} was not reached again from {start}")
+        raise Diverged(f"the replay did not reach position {target} again from {start}")
 
 
 def _scanned(
@@ -305,13 +308,13 @@ def _scanned(
     stop: Stop,
     way: Goal,
 ) -> Found | None:
-    """Where the last hit is that a run through has met."""
+    """The position of the last hit of a run."""
     _check(stop, start.position, target)
     if stop.scan.id == 0:
         return None
     if stop.scan.id in points.watchpoints:
         if stop.scan.event != start.event and not stop.scan.by_event:
-            # Its hits since the event may include one by the event itself: count from its answer.
+            # The count may include a hit by the event itself, so count again from its answer.
             return _scan_interval(travel, points, stop.scan.event, target, pc)
         return _before_watch_hit(travel, points, start, stop, way)
     return _at_breakpoint(travel, start, stop)
@@ -371,7 +374,7 @@ def _before_watch_hit(
 
 
 def _as_arrival(start: Walker, move: WatchHit, pc: int) -> Hit:
-    """The same place as an arrival at the pc behind the access: going there is quick."""
+    """The watchpoint hit as an arrival at the pc after the access, which is fast to reach."""
     probe = start.fork()
     try:
         probe.agent.set_break(COUNT_ID, pc, stop=False)
@@ -383,20 +386,20 @@ def _as_arrival(start: Walker, move: WatchHit, pc: int) -> Hit:
 
 def _just_before(travel: Travel, after: Position) -> tuple[Position, Gpr]:
     if not after.moves and travel.schedule.idle(after.event - 1):
-        after = Position(after.event - 1)  # nobody ran in between
+        after = Position(after.event - 1)  # no thread ran in between
         return after, travel.gpr_at(after)
     trace = trace_before(travel, after, travel.gpr_at(after))
     if trace is None:
-        raise Diverged(f"nothing comes before {after}")
+        raise Diverged(f"the replay found no instruction before position {after}")
     last = len(trace.gprs) - 1
     return trace.position(last), trace.gprs[last]
 
 
 def _closer(points: Points, start: Walker, stop: Stop, way: Goal) -> tuple[Position, int] | None:
-    """A position with few hits left to the last one, and how many.
+    """A position with few hits left to the last hit, and their number; None: not found.
 
-    Every hit is an arrival at the pc behind the accessing instruction, and those can be counted in
-    one run; so that pc's last arrivals are tried, backwards.
+    Every hit is an arrival at the pc after the accessing instruction, and arrivals can be counted
+    in one run.  So the last arrivals at that pc are tried, backwards.
     """
     hit = stop.scan
     if way[0] != start.event:

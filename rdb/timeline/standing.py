@@ -1,7 +1,7 @@
-"""Where one stands in a recording: a position, the replica that is there, branches.
+"""The position in a recording, the replica that is there (the live replica), branches.
 
-The process behind it changes all the time; what stays is the position.  The live replica is made
-again only when somebody asks for memory or for all registers.
+Every motion may replace the live replica.  It is made again only when memory or all registers are
+needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rdb.timeline.walker import Control, ReplicaLike, Walker
 
 
 class Recorded(Source, Protocol):
-    """What a timeline needs of a recording (rdb.recording.RankRecording has it)."""
+    """The part of a recording that a timeline uses; rdb.recording.RankRecording implements it."""
 
     @property
     def schedule(self) -> Schedule: ...
@@ -78,7 +78,7 @@ class Standing:
             images=_images_of(recording),
             lost=lost,
         )
-        self._told = 0  # so many of `lost` were said
+        self._told = 0  # how many of `lost` were shown
         self._here = start
         self._gpr = gpr
         self._live: Walker | None = None
@@ -86,18 +86,18 @@ class Standing:
         self._past = Past()
         self._backlog: Backlog | None = None
         self._branch_moved: bool | None = None  # None: not in a branch
-        self._root = Root(0, gpr)  # of the newest branch
-        self._branches = 0  # so many were opened
+        self._root = Root(0, gpr)  # root of the newest branch
+        self._branches = 0  # how many were opened
         self._text_maps: list[Map] = []
 
     def close(self) -> None:
-        """Ends all processes behind this timeline."""
+        """Ends all replicas of this timeline."""
         self._drop_live()
         self._drop_backlog()
         self.travel.close()
 
     def _renew(self, settled: int) -> None:
-        """The recording has grown: replicas that were before event SETTLED go on with it."""
+        """The recording has grown: replicas before event SETTLED are kept."""
         assert self.recording is not None
         end, last_event = self.recording.end, self.recording.last_event
         kind, value = (0, 0) if end is None else (int(end.kind), end.value)
@@ -111,18 +111,18 @@ class Standing:
         origin = self.travel.origin
         self._here, self._gpr = origin.position, origin.gpr
 
-    # Where we are.
+    # ---- the position ----
 
     @property
     def position(self) -> Position:
-        """Exact and free of cost.  In a branch: where the branch left the recording."""
+        """Exact, and costs nothing.  In a branch: where the branch left the recording."""
         return self._here
 
     def name(self) -> Position:
         """The canonical EVENT or EVENT:PC:N of `position`; may replay one interval."""
         if self.branch:
             return self.travel.name(self._here, self._branch_pc)
-        return self.travel.name(self._here, self._gpr.rip)
+        return self.travel.name(self._here, self._gpr.pc)
 
     @property
     def event(self) -> int:
@@ -131,7 +131,7 @@ class Standing:
 
     @property
     def live_event(self) -> int:
-        """The last event answered, in a branch too."""
+        """The last event answered, also in a branch."""
         return self.event if self._live is None else self._live.live_event
 
     @property
@@ -140,7 +140,7 @@ class Standing:
         return self._gpr.thread
 
     def threads(self) -> list[Thread]:
-        """The threads that there are here."""
+        """The living threads at the position."""
         if self._live is None and not self.schedule.threaded:
             return self.travel.origin.agent.threads()
         return self._need_live().agent.threads()
@@ -151,7 +151,7 @@ class Standing:
 
     @property
     def lost(self) -> list[str]:
-        """What of the recording cannot be used, as far as that is known yet."""
+        """Parts of the recording that cannot be used, as far as known."""
         return self.travel.lost
 
     @property
@@ -161,7 +161,7 @@ class Standing:
 
     @property
     def branch(self) -> bool:
-        """Something was changed: what follows is not the recording."""
+        """Has something been changed, so that what follows is not the recording?"""
         return self._branch_moved is not None
 
     @property
@@ -184,7 +184,7 @@ class Standing:
     def gpr(self) -> Gpr:
         return self._gpr
 
-    # The live replica.
+    # ---- the live replica ----
 
     def _need_live(self) -> Walker:
         if self._live is None:
@@ -192,7 +192,7 @@ class Standing:
             self._armed = -1
             if self._live.gpr != self._gpr:
                 self._drop_live()
-                raise Diverged(f"position {self._here} has other registers than before")
+                raise Diverged(f"two replays to position {self._here} gave different registers")
         return self._live
 
     def _drop_live(self) -> None:
@@ -220,7 +220,7 @@ class Standing:
         else:
             self._here = live.position = position
 
-    # Branches.
+    # ---- branches ----
 
     def _open_branch(self) -> None:
         if not self.branch:
@@ -230,22 +230,22 @@ class Standing:
 
     @property
     def branch_number(self) -> int:
-        """Branches are counted from 1; 0: one stands in the recording."""
+        """Number of the branch, from 1; 0: in the recording."""
         return self._root.number if self.branch else 0
 
     def keep_branch(self) -> BranchPoint:
-        """The present state of the branch, for `enter_branch`; the caller's to close."""
+        """The present state of the branch, for `enter_branch`; the caller closes it."""
         walker = self._need_live().fork()
         root = self._root
         return BranchPoint(root.number, self._here, root.gpr, bool(self._branch_moved), walker)
 
     @property
     def _branch_pc(self) -> int:
-        return self._root.gpr.rip
+        return self._root.gpr.pc
 
     @property
     def recorded_gpr(self) -> Gpr:
-        """The registers at `position`, whatever a branch made of them."""
+        """The recorded registers at `position`, without the changes of a branch."""
         return self._root.gpr if self.branch else self._gpr
 
     def _leave_branch(self) -> None:
@@ -254,7 +254,7 @@ class Standing:
         self._branch_moved = None
 
     def _left_branch(self) -> bool:
-        """Going back leaves a branch: to its root, if it has moved from there."""
+        """Leaves the branch, if in one, to its root; True: it had moved from there."""
         moved = self._branch_moved
         if moved is not None:
             self._leave_branch()

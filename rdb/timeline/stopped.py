@@ -1,4 +1,4 @@
-"""What a motion along a timeline answers, and what can go wrong with it."""
+"""Results and errors of motions along a timeline."""
 
 from __future__ import annotations
 
@@ -20,21 +20,25 @@ Reason = Literal[
     "diverged",
     "seek",
     "gone",
+    "until",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Why and where a motion ended.  `gone`: the thread that was to move does not run again;
-    `root`: back out of a branch."""
+    """Why and where a motion ended.
+
+    `gone`: the thread that was to move does not run again; `root`: the motion left a branch;
+    `until`: it reached its limit (points.py, Until).
+    """
 
     reason: Reason
     id: int = 0  # of the breakpoint or watchpoint
-    addr: int = 0  # breakpoint: its pc; watchpoint: what was accessed; signal: the fault's address
+    addr: int = 0  # breakpoint: its pc; watchpoint: accessed address; signal: address of the fault
     signal: int = 0
-    text: str = ""  # for people: how the recording ends, what diverged
-    thread: int = 0  # whose motion it was, if not that of the one that runs next
-    by_event: bool = False  # watchpoint: the change came with an event, not with an instruction
+    text: str = ""  # for the user: how the recording ends, what diverged
+    thread: int = 0  # the thread that moved, if it is not the one that runs next
+    by_event: bool = False  # watchpoint: an event made the change, not an instruction
 
 
 class NoSuchPosition(RdbError):
@@ -45,7 +49,7 @@ class NoSuchPosition(RdbError):
 
 
 class Strayed(Diverged):
-    """The replica asked for something that the log does not answer; it stands there."""
+    """The replica asked for something that the log does not answer; it has stopped there."""
 
     def __init__(self, message: str, stop: Stop) -> None:
         super().__init__(message)
@@ -53,7 +57,7 @@ class Strayed(Diverged):
 
 
 class Interrupted(Exception):
-    """Somebody asked a motion to stop; the timeline goes back to where it was."""
+    """The user stopped a motion; the timeline goes back to where it was."""
 
     def __init__(self, stop: Stop | None = None) -> None:
         super().__init__("interrupted")

@@ -1,8 +1,8 @@
-"""Single instructions of one thread, while the others run in between.
+"""Steps of one thread, while other threads run in between.
 
-All threads together make one order of instructions, and only that can be run and replayed.  To step
-a thread is to go to the next (or the last) instruction of it; breakpoints and watchpoints that the
-other threads meet on the way stop there.
+The instructions of all threads have one order, and only that order can be replayed.  To step a
+thread is to go to its next (or last) instruction; breakpoints and watchpoints that other threads
+hit on the way stop the step.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def step_forward(timeline: Timeline, thread: int, alone: bool) -> Stopped:
-    """One instruction of the thread.  A call that waits has been answered afterwards.
+    """Steps one instruction of the thread; a call that waits is answered afterwards.
 
-    `alone`: it stays in that call, unanswered, rather than let the others go on.
+    ALONE: the thread stays in that call, unanswered, and the others do not go on.
     """
     before = _pc(timeline, thread)
     if timeline.thread != thread:
         stopped = _until_it_runs(timeline, thread)
-        if stopped.reason != "step" or timeline.gpr.rip != before:
+        if stopped.reason != "step" or timeline.gpr.pc != before:
             return stopped
     while True:
         event = timeline.live_event
@@ -42,17 +42,17 @@ def step_forward(timeline: Timeline, thread: int, alone: bool) -> Stopped:
             stopped = _until_it_runs(timeline, thread)
             if stopped.reason != "step":
                 return stopped
-        if timeline.gpr.rip != before:
+        if timeline.gpr.pc != before:
             return stopped
-        # It was stopped before the instruction and goes on now: that was no step of it.
+        # The thread was preempted before the instruction and goes on now: that is no step.
 
 
 def _breakpoint_here(timeline: Timeline) -> Stopped | None:
-    """Has the thread that goes on come to a breakpoint by what it was answered?"""
+    """Is the thread that goes on at a breakpoint after its answer?"""
     if timeline.schedule.idle(timeline.live_event):
         return None
     id_ = timeline.points.standing_at(timeline._need_live())
-    return None if id_ is None else Stopped("breakpoint", id=id_, addr=timeline.gpr.rip)
+    return None if id_ is None else Stopped("breakpoint", id=id_, addr=timeline.gpr.pc)
 
 
 def _until_it_runs(timeline: Timeline, thread: int) -> Stopped:
@@ -62,7 +62,7 @@ def _until_it_runs(timeline: Timeline, thread: int) -> Stopped:
 
 
 def step_back(timeline: Timeline, thread: int) -> Stopped:
-    """To before the last instruction of the thread."""
+    """Goes to before the last instruction of the thread."""
     if timeline._left_branch():
         return Stopped("root", text="back where the branch left the recording")
     travel, past = timeline.travel, timeline._past
@@ -87,13 +87,13 @@ def step_back(timeline: Timeline, thread: int) -> Stopped:
             return timeline._arrive_at(found)
         timeline._remember(trace_before(travel, handed_over, travel.gpr_at(handed_over)))
         if waits:
-            # It stands before its call as long as that is not answered.
+            # Until its call is answered the thread is before the call.
             waits = False
             base, index, gpr = past.pop()
             if not past and base.moves:
                 call = base.then(Steps(index)) if index else base
                 timeline._remember(trace_before(travel, call, gpr))
-        # What it did in an interval before: others may have met something since.
+        # Its instruction may be in an earlier interval: others may have hit something since.
         if past and past.last[2].thread == thread and past.last[0].event == event:
             return timeline._step_back_over()
         past.clear()
@@ -102,17 +102,19 @@ def step_back(timeline: Timeline, thread: int) -> Stopped:
 
 
 def _pc(timeline: Timeline, thread: int) -> int | None:
-    """Where it stands; None if it has not started yet, or has ended."""
+    """The pc of a thread; None: it has not started yet, or has ended."""
     if timeline.thread == thread:
-        return timeline.gpr.rip
+        return timeline.gpr.pc
     return next((one.pc for one in timeline.threads() if one.number == thread), None)
 
 
 def _met_by_others(
     timeline: Timeline, since: Position, here: Position, thread: int
 ) -> scan.Found | None:
-    """The last hit in between, where the thread makes no instruction: it may go on and be stopped
-    again, at a breakpoint where it stands all the time."""
+    """The last hit of another thread between SINCE and HERE, where THREAD makes no instruction.
+
+    Hits of THREAD do not count: it may go on and be preempted again at the same breakpoint.
+    """
     gpr = timeline.gpr
     while since != here:
         found = scan.last_hit_since(timeline.travel, timeline.points, since, here, gpr)

@@ -1,6 +1,6 @@
-"""Timeline: one rank's recording as something to stand in and to move along, both ways.
+"""Timeline: a position in one rank's recording, and motions in both directions.
 
-Each motion is whole or has not been: one that is interrupted, or fails, leaves one where one stood.
+A motion that is interrupted or fails does not change the position.  Motions raise RdbError.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rdb.timeline.stopped import Interrupted, Stopped, Strayed
 __all__ = ["Recorded", "Timeline"]
 
 _LAST_CHANGE_ID = 1
-_MOVES_MAX = 48  # a longer way since the last event is worth its canonical name
-_PREPARE_S = 2.0  # of running ahead of need, at most
+_MOVES_MAX = 48  # a position with more moves is replaced by its canonical name
+_PREPARE_S = 2.0  # limit of `prepare`
 
 
 class Timeline(Backward):
@@ -33,12 +33,15 @@ class Timeline(Backward):
         self.close()
 
     def renew(self) -> None:
-        """Takes in what has been recorded since.  One stands where one stood; the end is later."""
+        """Takes in what has been recorded since; the position stays.  Raises RdbError in a
+        branch."""
         if self.recording is None or not self.recording.grown():
             return
         if self.branch:
-            raise RdbError("this is a branch, not the recording", "go back to the recording first")
-        here = self.name()  # the end by another name: it is elsewhere afterwards
+            raise RdbError(
+                "cannot follow in a branch", "go back to the recording first, with `undo` or `goto`"
+            )
+        here = self.name()  # canonical: a position relative to the old end would change
         settled = self.recording.settled_event - 1  # replicas have read one record ahead
         self.recording.refresh()
         if self.travel.origin.event < min(settled, self.recording.settled_event):
@@ -54,19 +57,21 @@ class Timeline(Backward):
         self._past.clear()
         self._armed = -1
         self._text_maps = []
+        told = min(self._told, len(self.lost))  # `lost` begins anew
         self.seek(here)
+        self._told = told  # the next motion tells what this one has found
 
     def interrupt(self) -> None:
-        """From a signal handler or another thread: ends the motion under way, back to its start."""
+        """From a signal handler or another thread: ends the motion under way."""
         self.control.interrupt()
 
     def step(
         self, forward: bool = True, count: int = 1, thread: int | None = None, alone: bool = False
     ) -> Stopped:
-        """So many instructions; a system call or an MPI call is one.
+        """Steps COUNT instructions; a system call or an MPI call is one.
 
-        Of the one thread, if it is named, else of whichever runs.  `alone`: a call of that thread
-        that lets others go on is not waited for.
+        THREAD: steps of this thread; None: of the thread that runs.  ALONE: does not wait for a
+        call of that thread that lets others go on.
         """
         one = self._step_forward if forward else self._step_back
         if thread is not None and (thread != self.thread or not self.schedule.plain):
@@ -78,7 +83,7 @@ class Timeline(Backward):
         return self._motion(lambda: self._repeat(one, count))
 
     def cont(self, forward: bool = True) -> Stopped:
-        """To the next stop, or to the last one before here."""
+        """Goes to the next stop, or back to the last one."""
         return self._motion(self._cont_forward if forward else self._cont_back)
 
     def seek(self, target: Position) -> Stopped:
@@ -91,7 +96,10 @@ class Timeline(Backward):
         return self._motion(self._goto_end)
 
     def last_change(self, addr: int, length: int) -> Position | None:
-        """The position just before the last change of these bytes; one does not move."""
+        """The position just before the last change of these bytes; None: there is none.
+
+        The timeline does not move.
+        """
         points = Points()
         points.set_watchpoint(_LAST_CHANGE_ID, addr, length, 0)
         self.control.begin()
@@ -99,10 +107,10 @@ class Timeline(Backward):
         return None if found is None else found.position
 
     def prepare(self) -> None:
-        """Ahead of need, while nobody asks for anything: what going back from here will look at.
+        """While the user thinks: traces the instructions before the position, for going back.
 
-        Nothing that can be seen changes.  `interrupt` ends it; one that came too late for that must
-        be forgotten (`begin`).
+        Changes nothing that the user sees.  `interrupt` ends it; call `begin` afterwards to forget
+        an interrupt that came too late.
         """
         if self.branch:
             return
@@ -112,7 +120,7 @@ class Timeline(Backward):
             with self.travel.unheard():
                 self.control.within(_PREPARE_S, self._prepare)
         except (Interrupted, RdbError):
-            return  # what could not be prepared is done, or told, when it is asked for
+            return  # errors are reported when the work is needed
         finally:
             self.begin()
 
@@ -122,20 +130,23 @@ class Timeline(Backward):
             self._trace_here()
 
     def begin(self) -> None:
-        """An interrupt from before is no longer heard."""
+        """Forgets an earlier interrupt."""
         self.control.begin()
 
     def _motion(self, motion: Callable[[], Stopped]) -> Stopped:
-        """Runs a motion; if it is interrupted or fails one stands where one stood."""
+        """Runs a motion; if it is interrupted or fails, the timeline returns to its position."""
         self.control.begin()
         self.travel.here_s = self._live.at_s if self._live else self.travel.here_s
         self.travel.refresh()
         start = (self._here, self._gpr)
         try:
             stopped = self._with_lost(motion())
+            if len(self._here.moves) > _MOVES_MAX and not self.branch:
+                self._here = self.name()
+                self._past.clear()
         except Interrupted as interrupted:
             if self._live is not None and self.branch and interrupted.stop is not None:
-                # A branch has no way back to where it was, so it stays where it is.
+                # A branch cannot return to where it was, so it stays where it is.
                 self._gpr = self._live.gpr = interrupted.stop.gpr
                 self._branch_moved = True
             else:
@@ -152,13 +163,10 @@ class Timeline(Backward):
         except RdbError:
             self._back_to(*start)
             raise
-        if len(self._here.moves) > _MOVES_MAX and not self.branch:
-            self._here = self.name()
-            self._past.clear()
         return stopped
 
     def _with_lost(self, stopped: Stopped) -> Stopped:
-        """Also says what was found out meanwhile to be lost of the recording."""
+        """Adds messages about parts of the recording that were found to be lost."""
         new = self.lost[self._told :]
         self._told += len(new)
         said = [stopped.text] if stopped.text else []
@@ -166,7 +174,7 @@ class Timeline(Backward):
 
     def _back_to(self, here: Position, gpr: Gpr) -> None:
         if self.branch:
-            # A branch that was on the move cannot be had again: its root is what is left of it.
+            # The state of a branch that moved is gone: only its root is left.
             self._leave_branch()
         else:
             self._drop_live()

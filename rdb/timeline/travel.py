@@ -1,6 +1,6 @@
-"""Getting replicas to positions: which snapshot to start from, legs on a long way, names.
+"""Moving replicas to positions: the snapshot to start from, legs on a long way, names.
 
-The walkers kept here are snapshots and never move; callers get forks and own them.
+The walkers kept here are snapshots and never move; callers get forks, which they own.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from rdb.timeline.walker import Control, Walker
 
 COUNT_ID = 0x7264_6202  # of the counting breakpoints that naming sets
 _LEG_STEPS = 8192
-END_S = 2.0  # of a processor, after the last event, without coming to an end
-_WORTH_S = 0.004  # a snapshot is worth it after so much running since the one before
+END_S = 2.0  # limit of processor time after the last event without reaching an end
+_WORTH_S = 0.004  # least running time between two snapshots
 
 Tell = Callable[[Walker], None]
 Goal = tuple[int, int, int]  # run's (until_event, until_pc, until_n)
@@ -40,12 +40,12 @@ def goal_of(position: Position) -> Goal:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where the recording ends: just before what is not in it."""
+    """The end of the recording: just before the first instruction that is not in it."""
 
     position: Position
     gpr: Gpr
     stop: Stop  # how it ends
-    exact: bool = True  # False: somewhere after `position`, which is the last event's answer
+    exact: bool = True  # False: the end is somewhere after `position`, the last event's answer
 
 
 class Travel:
@@ -66,12 +66,12 @@ class Travel:
         self.last_event = last_event
         self._images = images
         self._bases = Bases()
-        self.here_s = 0.0  # where the user stands, for eviction
-        self.jobs = processors()  # so many replicas run at a time in a long search
+        self.here_s = 0.0  # running time up to the user's position, for dropping snapshots
+        self.jobs = processors()  # how many replicas run at a time in a long search
         self.ahead = Ahead(self)
-        self._answer_pc: dict[int, int] = {origin.event: origin.gpr.rip}
+        self._answer_pc: dict[int, int] = {origin.event: origin.gpr.pc}
         self._names: dict[Position, Position] = {}
-        self.naming_s = 0.0  # of replicas' processor time, up to now
+        self.naming_s = 0.0  # processor time of replicas that was spent for names
 
     @property
     def origin(self) -> Walker:
@@ -85,8 +85,8 @@ class Travel:
     def renew(
         self, settled: int, last_event: int, schedule: Schedule, images: Images | None, tell: Tell
     ) -> None:
-        """The log has grown; before event SETTLED it is what it was.  Snapshots there stay, and
-        TELL lets them know; of those after it nothing is certain."""
+        """The log has grown, but did not change before event SETTLED.  Snapshots before it are kept
+        and told with TELL; later ones are dropped."""
         self.ahead.close()
         self._bases.close()
         self.snapshots.drop(lambda one: one.event >= settled)
@@ -95,10 +95,10 @@ class Travel:
         self.last_event, self.schedule, self._images = last_event, schedule, images
         self.__dict__.pop("end", None)
 
-    # Snapshots.
+    # ---- snapshots ----
 
     def keep(self, walker: Walker) -> None:
-        """Leaves a snapshot where the walker stands, unless there is one."""
+        """Leaves a snapshot at the walker's position, unless there is one."""
         walker.fresh_s = 0.0
         if all(one.position != walker.position for one in self.snapshots):
             copy = walker.fork()
@@ -106,7 +106,7 @@ class Travel:
                 self.snapshots.add(copy, self.here_s, self.control.fork_s)
 
     def refresh(self) -> None:
-        """Between motions."""
+        """Call it between motions: adds a finished base."""
         self._bases.refresh(self.snapshots, self.here_s)
 
     def keep_if_worth(self, walker: Walker) -> None:
@@ -114,11 +114,11 @@ class Travel:
             self.keep(walker)
 
     def worth(self, walker: Walker) -> bool:
-        """Has it come so far that a snapshot saves more than it costs?"""
+        """Is it so far from the last snapshot that a new one saves more than it costs?"""
         return walker.fresh_s > max(_WORTH_S, 3 * self.control.fork_s)
 
     def found_ahead(self, snapshots: list[Walker]) -> None:
-        """Takes snapshots that were left on a way."""
+        """Takes over snapshots that a background run has made."""
         for one in snapshots:
             if any(other.position == one.position for other in self.snapshots):
                 one.close()
@@ -126,7 +126,10 @@ class Travel:
                 self.snapshots.add(one, self.here_s, self.control.fork_s)
 
     def nearest(self, target: Position, strictly: bool = False) -> Walker:
-        """The snapshot that is the shortest way before `target`."""
+        """The nearest snapshot before or (unless STRICTLY) at `target`.
+
+        May start a replica from an image.  The snapshot stays owned by this object.
+        """
         best = self.origin
         for one in self.snapshots:
             if one.event < target.event:
@@ -145,21 +148,21 @@ class Travel:
 
     @property
     def lost(self) -> list[str]:
-        """What of the recording cannot be used, in words."""
+        """Texts about parts of the recording that cannot be used."""
         return [*self._lost, *(self._images.lost if self._images else ())]
 
     def unheard(self) -> AbstractContextManager[None]:
-        """For what is done ahead of need: an image that is refused meanwhile is refused again."""
+        """Context for work in advance: an image that is refused in it is not dropped."""
         return self._images.unheard() if self._images is not None else nullcontext()
 
     def again(self, snapshot: Walker) -> Walker:
-        """A fork of it, for the caller to keep.  It may have been dropped for others meanwhile."""
+        """A fork of a snapshot, which may have been dropped meanwhile; the caller owns the fork."""
         if any(one is snapshot for one in self.snapshots):
             return snapshot.fork()
         return self.to(snapshot.position)
 
     def before(self, target: Position) -> Iterator[Walker]:
-        """Snapshots strictly before `target`, the nearest first."""
+        """Snapshots strictly before `target`, nearest first."""
         at: Position | None = target
         while at is not None:
             one = self.nearest(at, strictly=True)
@@ -170,8 +173,11 @@ class Travel:
 
     @cached_property
     def end(self) -> End:
-        """Found once.  A replica that has tried the last call has lost rcx and r11 to it, so the
-        end is looked at as the place before the call."""
+        """The end of the recording, computed once.
+
+        A replica that has tried the last system call has lost rcx and r11.  So the end is the
+        position before that call.
+        """
         position = Position(self.last_event).then(ToEnd())
         walker = self.to(Position(self.last_event))
         last_gpr = walker.gpr
@@ -182,29 +188,30 @@ class Travel:
         finally:
             walker.close()
         if stop is not None:
-            # Killed in a loop, perhaps: the log does not say where after its last event.
+            # Perhaps killed in a loop: the log does not tell where after the last event.
             stop = replace(stop, reason=StopReason.END, gpr=last_gpr)
             return End(Position(self.last_event), last_gpr, stop, exact=False)
         if walker.end is None:
             raise Diverged(f"the recording did not end after event {self.last_event}")
         try:
-            name = self.name(position, walker.gpr.rip)
+            name = self.name(position, walker.gpr.pc)
             before = self.to(name)
-        except NoSuchPosition:  # one stands where the last event was answered, at least
+        except NoSuchPosition:  # use at least the answer of the last event
             return End(Position(self.last_event), last_gpr, walker.end, exact=False)
         before.close()
         return End(name, before.gpr, walker.end)
 
-    # Ways.
+    # ---- ways ----
 
     def to(self, target: Position) -> Walker:
-        """A replica at `target`, for the caller to keep."""
+        """A walker at `target`, which the caller owns.  Raises NoSuchPosition, Interrupted,
+        Strayed."""
         if target.event > self.last_event or target.event < self.origin.event:
             begins = self.origin.event
             why = f"it goes from {begins} to {self.last_event}"
             if target.event < begins:
                 why = f"it begins at {begins}; "
-                why += "; ".join(self._lost) or "what was before has not been kept (--keep)"
+                why += "; ".join(self._lost) or "the events before were dropped (--keep)"
             raise NoSuchPosition(f"event {target.event} is not in the recording: {why}")
         walker = self.ahead.take(target) or self.nearest(target).fork()
         try:
@@ -220,7 +227,7 @@ class Travel:
         return walker.gpr
 
     def advance(self, walker: Walker, target: Position) -> None:
-        """Moves a walker of the caller's to `target`, leaving snapshots where it took long."""
+        """Moves a walker of the caller to `target`, leaving snapshots on a long way."""
         start = walker.event
         for event in legs_to(walker.event, target.event):
             distance = target.event - walker.event
@@ -241,10 +248,10 @@ class Travel:
 
     def _answer_pc_is(self, walker: Walker) -> None:
         if not walker.position.moves:
-            self._answer_pc[walker.event] = walker.gpr.rip
+            self._answer_pc[walker.event] = walker.gpr.pc
 
     def knows_answer(self, event: int) -> bool:
-        """Is `answer_pc` known without a look?"""
+        """Is `answer_pc` known without a run?"""
         return event in self._answer_pc
 
     def answer_pc(self, event: int) -> int:
@@ -254,12 +261,15 @@ class Travel:
         return self._answer_pc[event]
 
     def before_preemption(self, event: int) -> Position:
-        """Where the thread stood that this event stopped in a computation: the same place, named
-        from the event before."""
+        """The position of the thread that PREEMPT record EVENT stopped, named from the event
+        before.
+
+        Raises Diverged if the thread was never there.
+        """
         walker = self.to(Position(event - 1))
         pc = self.answer_pc(event)
         try:
-            at_answer = walker.gpr.rip == pc
+            at_answer = walker.gpr.pc == pc
             walker.agent.set_break(COUNT_ID, pc, stop=False)
             walker.to_event(event)
             total, since_event = walker.agent.counts(COUNT_ID)
@@ -267,15 +277,17 @@ class Travel:
             walker.close()
         n = at_answer + total - since_event
         if n == 0:
-            raise Diverged(f"event {event} stopped a thread at {pc:#x}, where it never was")
+            raise Diverged(
+                f"event {event} stopped a thread at {pc:#x}, which the replay did not reach"
+            )
         if n == 1 and at_answer:
             return Position(event - 1)
         return Position.at(event - 1, pc, n)
 
-    # Names.
+    # ---- names ----
 
     def name(self, position: Position, pc: int) -> Position:
-        """The canonical name of a position whose pc is known.  Replays its interval once."""
+        """The canonical name of a position with this PC; the first call replays its interval."""
         known = self._names.get(position)
         if known is None:
             known = self._names[position] = self._name(position, pc)
@@ -290,7 +302,7 @@ class Travel:
         if not position.canonical:
             walker = self.to(Position(position.event))
             try:
-                n = (walker.gpr.rip == pc) + count_arrivals(walker, position, pc)
+                n = (walker.gpr.pc == pc) + count_arrivals(walker, position, pc)
             finally:
                 self.naming_s += walker.agent.spent_s
                 walker.close()
@@ -299,20 +311,20 @@ class Travel:
         return Position.at(position.event, pc, n)
 
     def goal(self, start: Walker, target: Position, pc: int) -> Goal:
-        """What to tell `run` so that it goes from the snapshot `start` to `target` in one go."""
+        """The arguments of `run` for one run from the snapshot `start` to `target`."""
         rest = target.after(start.position)
         match rest:
             case None:
                 name = self.name(target, pc)
                 if name.event == start.event and not start.position.moves and name.pc is not None:
-                    return (name.event, pc, name.n - (start.gpr.rip == pc))
+                    return (name.event, pc, name.n - (start.gpr.pc == pc))
                 if name.event == start.event and name.pc is not None:
                     return (name.event, pc, name.n - self._arrivals_until(start.position, pc))
                 return goal_of(name)
             case (Hit(at, n),):
                 return (start.event, at, n)
             case (Arrive(at, n),):
-                return (start.event, at, n - (start.gpr.rip == at))
+                return (start.event, at, n - (start.gpr.pc == at))
         probe = start.fork()
         try:
             return (start.event, pc, count_arrivals(probe, target, pc))
@@ -320,10 +332,10 @@ class Travel:
             probe.close()
 
     def _arrivals_until(self, position: Position, pc: int) -> int:
-        """How often `pc` was arrived at since the event, up to `position` and there."""
+        """How often `pc` was arrived at from the event to `position`, inclusive."""
         walker = self.to(Position(position.event))
         try:
-            at_answer = walker.gpr.rip == pc
+            at_answer = walker.gpr.pc == pc
             walker.agent.set_break(COUNT_ID, pc, stop=False)
             walker.go(position, counting=True)
             return at_answer + walker.agent.counts(COUNT_ID)[0]
@@ -332,15 +344,14 @@ class Travel:
 
 
 def count_arrivals(walker: Walker, target: Position, pc: int) -> int:
-    """Moves the walker to `target` and says how often it arrived at `pc`, the target's, on the way.
+    """Moves the walker to `target`, whose pc is `pc`, and returns the number of arrivals there.
 
-    The last move is counted by hand where it is known to end with an arrival, so that nothing
-    depends on whether a breakpoint counts where something else stops first.
+    Raises NoSuchPosition if the target has another pc.
     """
     walker.agent.set_break(COUNT_ID, pc, stop=False)
     walker.go(target, counting=True)
-    if walker.gpr.rip != pc:
-        raise NoSuchPosition(f"{target} is at {walker.gpr.rip:#x}, not at {pc:#x}")
+    if walker.gpr.pc != pc:
+        raise NoSuchPosition(f"position {target} is at {walker.gpr.pc:#x}, not at {pc:#x}")
     total, _ = walker.agent.counts(COUNT_ID)
     walker.agent.clear_break(COUNT_ID)
     return total
@@ -351,9 +362,9 @@ def _depth(position: Position) -> tuple[int, int]:
 
 
 def _legs(move: Move) -> Iterator[Move]:
-    """A long move as several: halves, so that snapshots get denser towards its end."""
+    """Splits a long move; each leg is half of the rest, so that snapshots get denser at its end."""
     if isinstance(move, Arrive):
-        # The first leg must count the boundary, the others must not.
+        # The first leg must count being at pc at the answer, the others must not.
         if move.n < 2 * LEG_EVENTS:
             yield move
             return

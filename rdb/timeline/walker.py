@@ -1,4 +1,4 @@
-"""A replica that knows where it is: carries out moves and checks that each arrived."""
+"""Walker: a replica and its position; it makes moves and checks that each arrived."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Protocol
+from weakref import WeakSet
 
 from rdb.replay.agent import FOREVER, AgentClient, Gpr, Stop, StopReason
 from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd, WatchHit
@@ -14,12 +15,12 @@ from rdb.timeline.stopped import Interrupted, NoSuchPosition, Strayed
 ENDED = (StopReason.END, StopReason.FAULT)
 _INSIST_S = 0.02
 _LOOK_S = 0.01
-_FAR = 100_000  # events: then one hears on the way how far it is
-_MOVE_ID = 0x7264_6201  # of the watchpoints that moves set themselves
+_FAR = 100_000  # events; on a longer way progress is reported
+_MOVE_ID = 0x7264_6201  # id of the watchpoints that moves set
 
 
 class ReplicaLike(Protocol):
-    """rdb.replay.replica.Replica, or a test's."""
+    """rdb.replay.replica.Replica, or that of a test."""
 
     @property
     def agent(self) -> AgentClient: ...
@@ -28,29 +29,30 @@ class ReplicaLike(Protocol):
 
 
 class Control:
-    """Shared by all walkers of a timeline: interrupting what runs, and what forking costs.
+    """Shared by all walkers of a timeline: interrupts, and the cost of a fork.
 
-    Several may run at a time, each in a thread of its own.
+    Several walkers may run at a time, each in its own thread.
     """
 
     def __init__(self) -> None:
         self.fork_s = 0.001
         self.progress: Callable[[str, float], None] | None = None
         self._running: set[AgentClient] = set()
-        self._dropped: set[AgentClient] = set()
+        # Weak: an agent may be dropped just after its last run.
+        self._dropped: WeakSet[AgentClient] = WeakSet()
         self._lock = threading.Lock()
         self._asked = False
         self._idle = threading.Event()
         self._idle.set()
 
     def interrupt(self) -> None:
-        """From a signal handler or another thread: the motion under way is to stop."""
+        """From a signal handler or another thread: stops the motion under way."""
         self._asked = True
         for running in list(self._running):
             self._stop(running)
 
     def drop(self, agent: AgentClient) -> None:
-        """What this one is doing is not wanted any more: it ends as if interrupted."""
+        """Ends the run of an agent whose result is not needed, as if interrupted."""
         self._dropped.add(agent)
         self._stop(agent)
 
@@ -58,7 +60,7 @@ class Control:
         threading.Thread(target=self._insist, args=(running,), daemon=True).start()
 
     def _insist(self, running: AgentClient) -> None:
-        """A signal that comes before the replica has begun to run is lost: asks until it stops."""
+        """Interrupts until the run ends: a signal before the replica has begun to run is lost."""
         while running in self._running and (self._asked or running in self._dropped):
             running.interrupt()
             self._idle.wait(_INSIST_S)
@@ -72,7 +74,8 @@ class Control:
         motion: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> Stop | None:
-        """Carries out a motion; None.  Where it was stopped if it took longer than the limit."""
+        """Runs a motion; None.  If it takes longer than LIMIT_S of CLOCK, it is interrupted, and
+        its Stop is returned."""
         late, over, turn = threading.Event(), threading.Event(), threading.Lock()
         began = clock()
 
@@ -98,7 +101,7 @@ class Control:
         finally:
             with turn:
                 over.set()
-        if late.is_set():  # it had just come to its end: the next one is not meant
+        if late.is_set():  # the motion had just ended: forget the interrupt
             self.begin()
         return None
 
@@ -150,11 +153,11 @@ class Walker:
         self.position = position
         self.gpr = gpr
         self.control = control
-        self.at_s = at_s  # running time from the start of the recording to here, about
-        self.fresh_s = 0.0  # how much of it since a snapshot was near
-        self.fork_s = 0.0  # what it took to fork this one off
+        self.at_s = at_s  # running time from the start of the recording, approximate
+        self.fresh_s = 0.0  # running time since the last snapshot
+        self.fork_s = 0.0  # duration of the fork that made this walker
         self.end: Stop | None = None
-        self.live_event = position.event  # the last one answered, also after run and step
+        self.live_event = position.event  # last event answered, also after run and step
 
     @property
     def agent(self) -> AgentClient:
@@ -178,7 +181,7 @@ class Walker:
     def close(self) -> None:
         self.replica.close()
 
-    # Raw motion: the caller says where that led.
+    # ---- raw motion: the caller sets `position` ----
 
     def run(
         self,
@@ -242,17 +245,21 @@ class Walker:
         self.end = stop if stop.reason in ENDED else None
         return stop
 
-    # Motion to positions.
+    # ---- motion to positions ----
 
     def to_event(self, event: int) -> None:
-        """To right after the answer of a later event."""
+        """Goes to the answer of a later event.  Raises NoSuchPosition."""
         stop = self.run(until_event=event)
         if stop.reason is not StopReason.TARGET or stop.event != event:
             raise NoSuchPosition(f"event {event} is not in the recording: it ends at {stop.event}")
         self.position = Position(event)
 
     def go(self, target: Position, counting: bool = False) -> None:
-        """To a position at or after this one.  `counting`: counting breakpoints see the steps."""
+        """Goes to a position at or after this one.  COUNTING: counting breakpoints count during
+        steps.
+
+        Raises NoSuchPosition; ValueError if `target` is not on the way.
+        """
         first = self.event
         while target.event - self.event > _FAR:
             self.to_event(self.event + _FAR)
@@ -270,7 +277,7 @@ class Walker:
         start = self.position
         match move:
             case Arrive(pc, n):
-                self._arrive(pc, n - (self.gpr.rip == pc))
+                self._arrive(pc, n - (self.gpr.pc == pc))
             case Hit(pc, n):
                 self._arrive(pc, n)
             case Steps(n):

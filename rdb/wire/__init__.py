@@ -1,1 +1,1 @@
-"""Messages between processes of rdb, on one host or several, and who may send them."""
+"""Authenticated messages between processes of rdb, on one host or several."""

@@ -1,6 +1,7 @@
-"""The job's secret on its way to agents under Slurm: in a credential of MUNGE's, for its user.
+"""A job's key on its way to agents under Slurm, as a MUNGE credential for the user (munge(1)).
 
-So agents need not read it in the job's directory.  The programs `munge` and `unmunge` do it all.
+srun does not encrypt standard input; a credential is encrypted.  So agents need not read the key
+from the job's directory.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from rdb.errors import NotYours
 _TIMEOUT_S = 20.0
 
 
-def sealed(secret: bytes) -> str | None:
-    """What only this user can open, on a host of the cluster and there once; None: no MUNGE."""
+def sealed(key: bytes) -> str | None:
+    """A credential that only this user can decode, once per host of the cluster; None: no MUNGE."""
     munge = shutil.which("munge")
     if munge is None:
         return None
-    # the secret is no argument: those are seen by all
-    done = _run([munge, "--restrict-uid", str(os.geteuid())], secret.hex())
+    # by standard input: all users see arguments
+    done = _run([munge, "--restrict-uid", str(os.geteuid())], key.hex())
     return done.stdout.strip() if done.returncode == 0 else None
 
 
@@ -30,17 +31,20 @@ def opened(credential: str) -> bytes:
     if unmunge is None:
         raise NotYours("unmunge is not in PATH")
     done = _run([unmunge], credential)
-    said, _, secret = done.stdout.partition("\n\n")
+    said, _, key = done.stdout.partition("\n\n")
     if done.returncode != 0:
         words = done.stderr.strip() or said.partition("\n")[0].removeprefix("STATUS:").strip()
-        raise NotYours(f"the job's secret: {words}")
+        raise NotYours(f"munge cannot decode the job's key: {words}")
     user = re.search(r"^UID: .*\((\d+)\)$", said, re.M)
     if user is None or int(user[1]) != os.geteuid():
-        raise NotYours("the job's secret comes from another user")
-    return bytes.fromhex(secret.strip())
+        raise NotYours("another user sent the job's key")
+    return bytes.fromhex(key.strip())
 
 
 def _run(line: list[str], text: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        line, input=text, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
-    )
+    try:
+        return subprocess.run(
+            line, input=text, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(line, 1, "", "munged does not answer")

@@ -13,7 +13,7 @@ Handler = Callable[[Message, bytes], Awaitable[Answer]]
 
 
 class Peer:
-    """The end that asks."""
+    """The end that asks.  Needs a running event loop."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -23,7 +23,11 @@ class Peer:
         self._reader = asyncio.create_task(self._read())
 
     async def ask(self, message: Message, data: bytes = b"") -> Answer:
-        """The answer; an error that the other end met is raised here."""
+        """Sends a question and waits for its answer.
+
+        Raises RdbError if the other end answers with an error, Closed or Refused if the channel
+        ends.
+        """
         if self._gone is not None:
             raise self._gone
         self._number += 1
@@ -48,11 +52,12 @@ class Peer:
         except RdbError as error:
             self._gone = error
         except (KeyError, TypeError):
-            self._gone = Closed("the agent answers nonsense")
+            self._gone = Closed("the agent sent an answer that rdb does not understand")
         finally:
+            self._gone = self._gone or Closed("lost the connection to the agent")
             for waits in self._waiting.values():
                 if not waits.done():
-                    waits.set_exception(self._gone or Closed("the agent is gone"))
+                    waits.set_exception(self._gone)
 
     async def close(self) -> None:
         self._reader.cancel()
@@ -61,7 +66,10 @@ class Peer:
 
 
 async def serve(channel: Channel, handle: Handler) -> None:
-    """The end that answers, until the other one is gone."""
+    """The end that answers: calls HANDLE for each question until the other end closes.
+
+    Raises Refused if the other end breaks the protocol.
+    """
     tasks: set[asyncio.Task[None]] = set()
     try:
         while True:
@@ -70,7 +78,7 @@ async def serve(channel: Channel, handle: Handler) -> None:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
     except Closed:
-        pass  # who asked has all that was asked for
+        pass  # the other end needs no more answers
     finally:
         for task in tasks:
             task.cancel()
@@ -86,8 +94,8 @@ async def _answer(channel: Channel, handle: Handler, message: Message, data: byt
     except OSError as error:
         answer, more = {"error": f"{error.filename or 'agent'}: {error.strerror}"}, b""
     except (KeyError, TypeError, ValueError) as error:
-        answer, more = {"error": f"a question that the agent does not understand: {error!r}"}, b""
+        answer, more = {"error": f"the agent does not understand the request: {error!r}"}, b""
     try:
         await channel.send({"id": message["id"], "answer": answer}, more)
     except Closed:
-        return  # nobody waits for it
+        return  # nobody waits for the answer

@@ -18,7 +18,7 @@ from cluster.conftest import HOSTS, Cluster, made
 from cluster.host import until
 from cluster.live_job import LiveJob
 from cluster.ssh import ssh_hosts
-from cluster.test_together import sums
+from cluster.test_coordinated import sums
 
 pytestmark = pytest.mark.cluster
 STORE = "/tmp/store"  # on each host's own disk
@@ -29,7 +29,7 @@ ENV = {"RDB_HOME": STORE}
 def apart(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Iterator[Cluster]:
     """They see one folder, with the programs; not the stores."""
     folder = tmp_path_factory.mktemp("apart")
-    for name in ("restarted", "live", "together_mpi"):
+    for name in ("restarted", "live", "coordinated_mpi"):
         shutil.copy(build(f"mpi/{name}.c"), folder / name)
     for hosts in made(lambda: ssh_hosts(HOSTS, folder)):
         yield Cluster(hosts, folder)
@@ -64,7 +64,7 @@ def test_info_lists_ranks_that_are_elsewhere(
     shown = apart.head.rdb("info", "job", env=ENV)
     assert shown.returncode == 0, shown.stderr
     for rank in range(4):
-        line = rf"^{rank} +exited 0, not brought here +\d+ .* node{rank + 1} .*restarted"
+        line = rf"^{rank} +exited 0, on its host only +\d+ .* node{rank + 1} .*restarted"
         assert re.search(line, shown.stdout, re.M), shown.stdout
 
 
@@ -89,7 +89,7 @@ def test_a_job_goes_to_hosts_that_do_not_see_it(
     options = ("--at", "100", "--hosts", hosts, "--name", "sent")
     done = apart.head.rdb("restart", "job", *options, env=ENV)
     assert done.returncode == 0, done.stderr
-    assert "does not see /tmp/store/job: it goes there as a pack" in done.stderr
+    assert "does not see /tmp/store/job: rdb sends it as a pack" in done.stderr
     assert sorted(done.stdout.split()) == sorted(recorded.stdout.split())
     assert ".carried" not in apart.head.run("ls", "-A", STORE).stdout
 
@@ -166,7 +166,7 @@ def test_a_checkpoint_of_production_goes_on_on_laptops(
     name = "production" if recorded_again else "other"
     gate.unlink(missing_ok=True)
     output.write_text("")
-    program = apart.folder / "together_mpi"
+    program = apart.folder / "coordinated_mpi"
     line = ["run", "--record=off", "-n", "3", "--name", name, "--", program, "20", gate]
     job = head.start(*apart.command, *line, env=ENV, output=output)
     until("half of it", lambda: "half\n" in output.read_text() or job.poll() is not None)
@@ -195,6 +195,44 @@ def test_what_did_not_start_leaves_nothing(apart: Cluster) -> None:
         *("run", "-n", "4", "--hosts", hosts, "--name", "none", "--mpi", "nowhere", "--", script),
         env=ENV,
     )
-    assert done.returncode == 2 and "no such MPI" in done.stderr
+    assert done.returncode == 2 and "rdb has no library for this MPI" in done.stderr
     for number in range(HOSTS + 1):
         assert "none" not in listed(apart, number, "")
+
+
+def test_a_host_that_cannot_be_prepared(apart: Cluster) -> None:
+    """Another job's directory of that name stays; the hosts before it have none any more."""
+    assert apart.hosts[3].run("mkdir", "-p", f"{STORE}/taken/rank-0").returncode == 0
+    hosts = apart.host_file("four", "node[1-4]")
+    line = ("run", "-n", "4", "--hosts", hosts, "--name", "taken", "--", apart.folder / "restarted")
+    done = apart.head.rdb(*line, env=ENV)
+    assert done.returncode != 0 and f"{STORE}/taken exists already" in done.stderr, done.stderr
+    for number in range(HOSTS + 1):
+        assert ("taken" in listed(apart, number, "")) is (number == 3)
+
+
+def test_an_error_after_the_program_ran(apart: Cluster) -> None:
+    """What was recorded elsewhere can be reached still."""
+    script = apart.folder / "full.py"
+    script.write_text(
+        "import rdb.agents.mirror as mirror, rdb.cli as cli\n"
+        "async def full(self): raise OSError(28, 'No space left on device')\n"
+        "mirror.Mirror.run = full\n"
+        "raise SystemExit(cli.main())\n"
+    )
+    hosts = apart.host_file("two", "node[1-2]")
+    line = ("run", "-n", "2", "--hosts", hosts, "--name", "full", "--", apart.folder / "restarted")
+    done = apart.head.run(apart.command[0], str(script), *map(str, line), env=ENV)
+    assert done.returncode != 0, done.stderr
+    assert "job.json" in listed(apart, 0, "full")
+    assert listed(apart, 1, "full/rank-0")
+
+
+def test_rm_removes_what_the_hosts_have(
+    apart: Cluster, recorded: subprocess.CompletedProcess[str]
+) -> None:
+    assert listed(apart, 1, "job")
+    done = apart.head.rdb("rm", "job", env=ENV)
+    assert done.returncode == 0 and done.stderr == "rdb: removed job\n"
+    for number in range(HOSTS + 1):
+        assert "job" not in listed(apart, number, "")

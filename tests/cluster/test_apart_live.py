@@ -5,6 +5,7 @@ They go on from a pack, on hosts that have none of it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -121,3 +122,5 @@ def test_sockets(apart: Disks) -> None:
     again = goes_on(apart, "talk", "talk-2", "node1:2", "node2:1")
     assert again and again <= said
     assert [apart.ranks(number, "talk-2") for number in (1, 2)] == [[0, 1], [2]]
+    doors = (apart.disk(1) / "talk-2/doors-0").read_text()
+    assert re.findall(r"^door \d+ (.*)$", doors, re.M) == [apart.nodes[0].address]

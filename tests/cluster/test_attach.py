@@ -13,7 +13,7 @@ from cluster.conftest import Cluster
 from cluster.live_job import LiveJob
 
 pytestmark = pytest.mark.cluster
-_MUNGE = "from rdb.agents import munge"
+_MUNGE = "from rdb.wire import munge"
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +80,12 @@ def test_no_agent_is_left(live: LiveJob) -> None:
     live.rdb("info", "live")
     for host in live.cluster.hosts:
         processes = host.run("ps", "-eo", "args").stdout
-        assert "rdb agent" not in processes, f"{host.name}: {processes}"
+        assert "rdb-python agent" not in processes, f"{host.name}: {processes}"
 
 
-def test_munge_brings_the_secret_to_agents(by_srun: LiveJob) -> None:
+def test_munge_brings_the_key_to_agents(by_srun: LiveJob) -> None:
     """They need not read the file; nobody else can open what brings it, nor anybody twice."""
-    key = by_srun.home / "live" / "agents.key"
+    key = by_srun.home / "live" / "agents.pem"
     by_srun.rdb("info", "live")
     assert key.exists()
     node, other = by_srun.cluster.nodes[1:3]

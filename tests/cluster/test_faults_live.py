@@ -226,9 +226,9 @@ def test_a_cut_that_would_be_inconsistent(ssh: Cluster, build: Build) -> None:
         (event, near) for event in range(1, last) if (near := traffic.settled(1, event)) > event
     )
     refused = done.restart(event, "--rank", "1")
-    done.refused(refused, "in a collective, an epoch of a window")
+    done.refused(refused, "in a collective, a window's epoch or an RDMA")
     assert f"try --at {near}" in refused.stderr
     planned = done.restart(near, "--rank", "1", "--plan")
     assert planned.returncode == 0, planned.stderr
-    assert "checked: nothing was received before it was sent" in planned.stdout
+    assert "checked: no message is received before it is sent" in planned.stdout
     assert planned.stdout.splitlines()[-2:] == ["node2: ranks 0-1", "node3: ranks 2-3"]

@@ -63,7 +63,10 @@ def test_a_host_lost_during_checkpoints(doomed: Cluster, build: Build) -> None:
         asks = doomed.head.start(
             *(*doomed.command, "checkpoint", "live", "--timeout", "60"), env=live.env, output=said
         )
-        until("its agent", lambda: "rdb agent" in doomed.nodes[3].run("ps", "-eo", "args").stdout)
+        until(
+            "its agent",
+            lambda: "rdb-python agent" in doomed.nodes[3].run("ps", "-eo", "args").stdout,
+        )
         doomed.nodes[3].lose()
         assert live.process is not None
         live.process.wait(90)  # mpirun ends a job that has lost a rank
@@ -110,7 +113,9 @@ def test_a_checkpoint_command_that_is_killed(ssh: Cluster, build: Build) -> None
     with live_job(ssh, build, "killed") as live:
         stand_still(ssh, live, 0)
         asks = ssh.head.start(*ssh.command, "checkpoint", "killed", env=live.env)
-        until("its agents", lambda: "rdb agent" in ssh.nodes[0].run("ps", "-eo", "args").stdout)
+        until(
+            "its agents", lambda: "rdb-python agent" in ssh.nodes[0].run("ps", "-eo", "args").stdout
+        )
         # all of this host's processes of that name: there are no others in its namespace
         inside = ssh.head.run("pkill", "-KILL", "-f", "rdb checkpoint killed")
         assert inside.returncode == 0
@@ -118,7 +123,7 @@ def test_a_checkpoint_command_that_is_killed(ssh: Cluster, build: Build) -> None
         for host in ssh.nodes:
             until(
                 f"no agent on {host.name}",
-                lambda host=host: "rdb agent" not in host.run("ps", "-eo", "args").stdout,
+                lambda host=host: "rdb-python agent" not in host.run("ps", "-eo", "args").stdout,
             )
         pid = live.job.rank(0).meta["pid"]
         assert ssh.nodes[0].run("kill", "-CONT", str(pid)).returncode == 0

@@ -84,6 +84,6 @@ def test_files_of_one_host_go_where_its_ranks_are(cluster: Disks) -> None:
     two = cluster.host_file("two", "node2:1", "node3:1")
     options = ("--at", at, "--hosts", two, "--name", "io-3")
     refused = cluster.head.rdb("restart", "io", *options, env=cluster.env)
-    said = "ranks 0-1 use it, and node[2-3] have no file system in common; put these ranks on one"
+    said = "ranks 0-1 use it, but node[2-3] have no common file system; put these ranks on one"
     assert refused.returncode != 0 and said in refused.stderr, refused.stderr
     assert not any((cluster.disk(number) / "io-3").exists() for number in range(4))

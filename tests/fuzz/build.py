@@ -109,6 +109,6 @@ def _random_seeds(folder: Path) -> list[Path]:
     seeds = []
     for number in range(8):
         path = folder / f"seed-hca-{number}"
-        path.write_bytes(bytes([number > 0]) + chance.randbytes(60 << number % 5))
+        path.write_bytes(bytes([number and 1 + number % 3]) + chance.randbytes(60 << number % 5))
         seeds.append(path)
     return seeds

@@ -1,7 +1,7 @@
 /* Fuzz target: the input is what a peer sends, and what the program does meanwhile.
  *
  * First byte 0: raw bytes to a connection that is not authenticated.  Otherwise a list of commands: frames made of
- * fields that are nearly right, raw bytes, and calls.  Each region is an allocation of its own, so that the sanitizer
+ * fields that are nearly right (with tags, if the byte has its second bit), raw bytes, and calls.  Each region is an allocation of its own, so that the sanitizer
  * sees a byte past it; and each write must be said, and be inside a region that allows it. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static void ready(unsigned i, enum ibv_qp_state state)
 	qp->sq.retries = qp->sq.rnr_retries = 1;
 }
 
-static void begin(bool up)
+static void begin(bool up, bool tagged)
 {
 	static const unsigned access[REGIONS] = {15, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_READ,
 						 15 | IBV_ACCESS_MW_BIND};
@@ -125,8 +125,10 @@ static void begin(bool up)
 				  .ip = 0x0100007f,
 				  .port = 1 + PEER_SLOT,
 				  .slot = PEER_SLOT,
+				  .tagged = tagged,
+				  .in.room = tagged ? CONN_IN_TAGGED : CONN_IN_BYTES,
 				  .deadline = UINT64_MAX};
-	conn->in.buf = malloc(CONN_IN_BYTES);
+	conn->in.buf = malloc(conn->in.room);
 	list_init(&conn->dirty), list_init(&conn->senders), list_init(&conn->responders), list_init(&conn->acks);
 	list_append(&hca.conns, &conn->link);
 	hca.nconns++;
@@ -141,7 +143,8 @@ static void begin(bool up)
 					.addr = (uint64_t)regions[3].memory + 100,
 					.length = 200,
 					.mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
-	need(hca_mw_bind(pairs[0], window, &info, window->key + ((window->key & 0xff) == 0xff ? -255 : 1)));
+	const uint32_t key = window->key + ((window->key & 0xff) == 0xff ? -255 : 1);
+	need(hca_mw_bind(pairs[0], key, regions[3].key, &info));
 }
 
 static void end(void)
@@ -235,10 +238,15 @@ static void send_frame(void)
 	last = op & 0x80 ? first : f;
 	if (op & 0x40)
 		((uint8_t *)&f)[byte() % sizeof(f)] ^= byte();
-	uint8_t data[sizeof(f) + 8192];
+	uint8_t data[sizeof(f) + 8192 + FRAME_TAG];
 	size_t all = sizeof(f) + (f.length < 8192 ? f.length : 8192), part = cut & 3 ? all : all / 2;
 	memset(data, how, sizeof(data));
 	memcpy(data, &f, sizeof(f));
+	if (conn->tagged) {
+		const uint64_t tag = frame_tag(conn->in.key, conn->in.number, data, all);
+		memcpy(data + all, &tag, sizeof(tag));
+		all += sizeof(tag);
+	}
 	hca_conn_feed(conn, data, part);
 	if (part < all && (cut & 0x10))
 		hca_progress_output();
@@ -358,7 +366,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	input.at = data + 1;
 	input.end = data + len;
-	begin(data[0]);
+	begin(data[0], data[0] & 2);
 	if (data[0]) {
 		commands();
 	} else {

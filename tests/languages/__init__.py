@@ -24,9 +24,9 @@ PACKAGES = (
 _MARK = re.compile(r"(?://|!|--|#)([=0])(\d+) (.+?)(?: \*/)?$")
 # What an answer says that claims nothing about a place.
 _HONEST = re.compile(
-    r"undefined at |optimized out|No symbol |good as long as it had a value|no value|not available"
+    r"undefined at |optimized out|No symbol |true as long as it had a value|no value|not available"
     # Stores whose values nobody reads are left out, too.
-    r"|bad where it first has a value"
+    r"|false where it first has a value"
 )
 
 

@@ -56,7 +56,8 @@ def first_edges(recorded: Recorded, wanted: list[tuple[int, int, str]]) -> list[
 
 def main() -> None:
     import gdb
-    from rdb_gdb import link, predicates, symbols
+    from rdb_gdb import link
+    from rdb_gdb.values import predicates, symbols
 
     def means_a_librarys(expression: str) -> bool:
         """In a function that was put into another one GDB finds a library's variable first."""

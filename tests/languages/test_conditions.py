@@ -39,7 +39,7 @@ def test_in_d_after_link_time_optimisation(tmp_path: Path) -> None:
     ]
     said = in_console(recorded.home, "job", lines)
     assert said[3].rstrip().endswith("= 7") and said[8].rstrip().endswith("= 9"), said
-    assert "is undefined here, so there is no stop" in said[10], said
+    assert "is undefined here, so GDB does not stop" in said[10], said
     assert "end of the recording" in said[10] and said[11].rstrip().endswith("= 1"), said
 
 

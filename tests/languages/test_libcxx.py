@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from gdbdriver import Gdb
-from test_predicates import (
-    PROGRAMS,
-    check,
-    decided,
-    stopped,
+from arrays import check, decided, stopped
+from conftest import PROGRAMS
+from expressions.test_predicates import (
     test_elements_that_lie_apart,
     test_the_element_that_decided_lies_apart,
 )
-from test_predicates_members import (
+from expressions.test_predicates_members import (
     test_arrays_within_each_element,
     test_members_of_each_element,
     test_what_is_no_member_says_so,
 )
+from gdbdriver import Gdb
 
 pytestmark = pytest.mark.languages
 __all__ = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import PROGRAMS, Build, Rdb, replay_agrees
-from test_spins import PROGRAM, STEPS, gives_way
+from spinning import PROGRAM, STEPS, gives_way
 
 pytestmark = pytest.mark.languages
 

@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
+from arrays import check, decided
 from conftest import PROGRAMS
 from gdbdriver import Gdb, Recorded
-from test_predicates import check, decided
 
 pytestmark = pytest.mark.languages
 SOURCE = PROGRAMS / "members.rs"
@@ -52,4 +52,17 @@ def test_of_a_slice(gdb: Gdb) -> None:
 def test_in_one_piece(gdb: Gdb) -> None:
     gdb.run("frame 1")
     check(gdb, {"sum(plain)": 1, "all(none > 0)": 1, "count(none > 0)": 0})
-    assert "two pieces" in gdb.fails("print max(wrapped)")
+
+
+def test_in_two_pieces(gdb: Gdb) -> None:
+    gdb.run("frame 1")
+    count = int(gdb.value("wrapped.len"))
+    elements = [2, 3, *range(count - 3), 9]
+    check(gdb, {
+        "max(wrapped)": max(elements),
+        "sum(wrapped)": sum(elements),
+        "min(wrapped)": min(elements),
+        "count(wrapped >= 0)": count,
+        "all(wrapped < 9)": 0,
+    })  # fmt: skip
+    assert decided(gdb, "all(wrapped < 9)") == f"['wrapped[{count - 1}] = 9']"

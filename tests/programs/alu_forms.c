@@ -1,10 +1,10 @@
-/* Every shift and rotate of the replicas' arithmetic (interposer/text/alu.c), in each form of the instruction, of
+/* Every shift and rotate of the replicas' arithmetic (interposer/arch/x86_64/text/alu.c), in each form of the instruction, of
  * registers and of memory, and for each count: the same result and the same flags, defined or not, as the instruction itself has on this processor;
  * and what the manual defines (Intel SDM, volume 2, "RCL/RCR/ROL/ROR" and "SAL/SAR/SHL/SHR"). */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "text/alu.h"
+#include "arch/x86_64/text/alu.h"
 
 #define CF 0x1ull
 #define OF 0x800ull

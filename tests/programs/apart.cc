@@ -12,7 +12,7 @@
 #include <unordered_set>
 
 struct containers {
-	std::deque<double> deque, turned;
+	std::deque<double> deque, turned, drained;
 	std::list<short> list;
 	std::forward_list<long> forward;
 	std::set<int> set;
@@ -28,6 +28,10 @@ struct containers {
 
 	explicit containers(int count)
 	{
+		for (int i = 0; i < count + 100; i++)
+			drained.push_back(i - 100);
+		for (int i = 0; i < 100; i++)
+			drained.pop_front();
 		for (int i = 0; i < count; i++) {
 			deque.push_back(i);
 			turned.push_front(count - 1 - i);

@@ -69,6 +69,7 @@ int main(void)
 	int sp[2], pi[2], timer = 0;
 	const int flags = PROT_READ | PROT_WRITE, how = MAP_PRIVATE | MAP_ANONYMOUS;
 	const int ep = epoll_create1(0), listens = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	const int descriptors = open("/proc/self/fd", O_RDONLY | O_DIRECTORY);
 	const int clock = (int)syscall(SYS_timerfd_create, CLOCK_MONOTONIC, 0);
 	good = mmap(NULL, ROOM, flags, how, -1, 0);
 	last = mmap(NULL, 2 * PAGE, flags, how, -1, 0);
@@ -163,6 +164,12 @@ int main(void)
 		CALL(getcwd, P, 100),
 		CALL(readlink, P, P, 100),
 		CALL(readlinkat, AT_FDCWD, P, P, 100),
+		CALL(readlink, (long)"/proc/self/exe", P, 1),
+		CALL(readlink, (long)"/proc/self/exe", P, 0),
+		CALL(readlinkat, AT_FDCWD, (long)"/proc/self/exe", P, -1),
+		CALL(getdents64, descriptors, P, 100),
+		CALL(prctl, 0x41555856 /* PR_GET_AUXV */, P, 99, 0, 0),
+		CALL(prctl, 0x41555856, P, 0, 0, 0),
 		CALL(getdents64, file, P, 100),
 		CALL(getdents, file, P, 100),
 		CALL(getgroups, 10, P),
@@ -218,7 +225,6 @@ int main(void)
 		CALL(msgctl, 0, 2, P),
 		CALL(process_vm_readv, getpid(), P, 1, P, 1, 0),
 		CALL(process_vm_writev, getpid(), P, 1, P, 1, 0),
-		CALL(openat2, AT_FDCWD, P, P, 24),
 		CALL(memfd_create, P, 0),
 		CALL(inotify_add_watch, ep, P, 1),
 		CALL(chdir, P),

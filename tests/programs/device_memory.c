@@ -1,6 +1,7 @@
 /* interposer/space/device_memory.c by itself: this program is the device, and the rest of rdb. */
 #include "space/device_memory.c"
 #include "space/device_quiet.c"
+#include "arch/x86_64/space/blocks.c"
 #include <immintrin.h>
 #include <stdarg.h>
 #include <stdio.h>

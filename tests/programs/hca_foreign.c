@@ -67,7 +67,7 @@ static void strangers(void)
 		/* a good hello, a bad proof; then frames at once, without one */
 		for (unsigned how = 0; how < 2; how++) {
 			memset(hello, 0, sizeof(hello));
-			memcpy(hello, "rdbhca\0\1", 8);
+			memcpy(hello, "rdbhca\0\2", 8);
 			fd = dial(port);
 			CHECK(write(fd, hello, sizeof(hello)) == sizeof(hello));
 			memset(data, how ? 1 : 0, 32 + 48);

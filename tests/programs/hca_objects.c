@@ -263,6 +263,81 @@ static void completion_queue_overrun(void)
 	barrier();
 }
 
+/* A list of datagrams of which the first fails, for a completion queue that has no room for the others. */
+static void flushed_past_the_end(void)
+{
+	int cqe = 2;
+	void *queue;
+	OK(hca->create_cq(context, &cqe, NULL, 0, &queue));
+	q = qp_make_on(IBV_QPT_UD, pd, queue, cq, NULL, true);
+	qp_connect(&q);
+	void *ah = handle_of((struct ibv_ah_attr){.port_num = 1});
+	struct ibv_sge bad = {.addr = (uint64_t)buffer, .length = 8, .lkey = lkey ^ 1}, good = piece(buffer, 8);
+	struct ibv_send_wr wr[5];
+	for (unsigned i = 0; i < 5; i++) {
+		wr[i] = datagram(i, i ? &good : &bad, ah, 0x1234);
+		wr[i].next = i < 4 ? &wr[i + 1] : NULL;
+	}
+	post(&q, wr);
+	CHECK(wait_async(IBV_EVENT_CQ_ERR) == queue);
+	CHECK(wait_async(IBV_EVENT_QP_FATAL) == q.handle && qp_state(&q) == IBV_QPS_ERR);
+	barrier();
+}
+
+/* Two queue pairs whose peer has gone.  The end of the first one overruns the completion queue of both. */
+static void ends_together(void)
+{
+	int cqe = 1;
+	void *queue;
+	struct qp two[2];
+	OK(hca->create_cq(context, &cqe, NULL, 0, &queue));
+	for (unsigned i = 0; i < 2; i++) {
+		two[i] = qp_make_on(IBV_QPT_RC, pd, queue, cq, NULL, true);
+		qp_connect(&two[i]);
+		post_rdma(&two[i], i, IBV_WR_RDMA_WRITE, buffer, 8, peer_buffer, peer_rkey);
+		CHECK(wait_wc_on(queue).status == IBV_WC_SUCCESS);
+	}
+	barrier();
+	if (me)
+		_exit(0);
+	for (unsigned i = 0; i < 4; i++)
+		post_send(&two[i / 2], i, buffer, 8);
+	CHECK(wait_async(IBV_EVENT_CQ_ERR) == queue);
+	wait_async(IBV_EVENT_QP_FATAL);
+	CHECK(qp_state(&two[0]) == IBV_QPS_ERR && qp_state(&two[1]) == IBV_QPS_ERR);
+}
+
+/* The region of a bind is deregistered before its turn has come, and another one takes its place in memory. */
+static void bound_too_late(void)
+{
+	enum { OTHERS = 16 /* more than malloc keeps aside for its thread */ };
+	void *mw, *region, *others[OTHERS];
+	uint32_t local, key;
+	const unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_MW_BIND;
+	q = qp_make(IBV_QPT_RC);
+	qp_connect(&q);
+	if (!me) {
+		struct ibv_mw_bind bind = {.wr_id = 1,
+					   .bind_info = {.addr = (uint64_t)buffer,
+							 .length = 64,
+							 .mw_access_flags = IBV_ACCESS_REMOTE_WRITE},
+					   .send_flags = IBV_SEND_SIGNALED};
+		OK(hca->alloc_mw(pd, IBV_MW_TYPE_1, &mw, &key));
+		for (unsigned i = 0; i < OTHERS; i++)
+			OK(hca->reg_mr(pd, buffer, 4096, (uint64_t)buffer, access, &others[i], &local, &key));
+		OK(hca->reg_mr(pd, buffer, 4096, (uint64_t)buffer, access, &region, &local, &key));
+		OK(hca->bind_mw(q.handle, mw, region, &bind, &key)); /* its queue pair has no connection yet */
+		for (unsigned i = 0; i < OTHERS; i++)
+			OK(hca->dereg_mr(others[i]));
+		OK(hca->dereg_mr(region));
+		OK(hca->reg_mr(pd, buffer, 4096, (uint64_t)buffer, access, &region, &local, &key));
+		wait_wc(1, IBV_WC_MW_BIND_ERR);
+		OK(hca->dereg_mr(region));
+		OK(hca->dealloc_mw(mw));
+	}
+	barrier();
+}
+
 static void resized(void)
 {
 	int cqe = 4;
@@ -575,6 +650,9 @@ static const struct scenario all[] = {
 	{"shared_receives", shared_receives},
 	{"completion_channel", completion_channel},
 	{"completion_queue_overrun", completion_queue_overrun},
+	{"flushed_past_the_end", flushed_past_the_end},
+	{"ends_together", ends_together},
+	{"bound_too_late", bound_too_late},
 	{"resized", resized},
 	{"windows_1", windows_1},
 	{"windows_2", windows_2},

@@ -110,6 +110,7 @@ static void open_device(void)
 	int vectors, cqe = 4 * DEPTH;
 	static struct verbs_above above = {.wrote = wrote, .arrived = arrived, .warn = warn, .copy = copy};
 	above.key_file = key_files[me] ? key_files[me] : getenv("HCA_KEY");
+	above.tag_all = getenv("HCA_TAGS") != NULL;
 	hca = verbs_soft();
 	OK(hca->start(&above));
 	OK(hca->open(0, &context, &async_fd, &vectors));

@@ -1,6 +1,6 @@
 /* Marks and trampolines on real loops, in this process: interrupts a loop by a signal at a random moment,
  * takes a mark, runs the loop again with a trampoline at the mark, and compares everything when it stops.
- * Built by tests/test_marks.py together with the lower half's files; not relocatable, so that its
+ * Built by tests/seek/test_marks.py together with the lower half's files; not relocatable, so that its
  * code and data lie where the lower half expects a program.
  *
  *   marks SEED POINTS [LOOP|all [ADDRESS]]   (ADDRESS: run a copy of the loops there) prints one line per loop; exit status 1: a mismatch (said on stderr)
@@ -33,7 +33,7 @@ static uint64_t none(void)
 {
 	return 0;
 }
-static void set_fs_base(uint64_t v) {}
+static void set_tls(uint64_t v) {}
 static bool in_gate(uint64_t pc)
 {
 	return false;
@@ -50,12 +50,6 @@ bool spin_site_at(uint64_t pc)
 	return false;
 }
 void breakpoint_remove(struct place *p) {}
-int descriptor_open(int dirfd, const char *path, int flags, mode_t mode)
-{
-	int fd = openat(dirfd, path, flags | O_CLOEXEC, mode);
-
-	return fd < 0 ? -errno : fd;
-}
 void rdb_warn(const char *fmt, ...) {}
 void rdb_fatal(const char *fmt, ...)
 {
@@ -444,7 +438,7 @@ static void disarm(void)
 {
 	trampoline_disarm();
 	if (has_int3)
-		poke(mark.rip, under_int3);
+		poke(mark.pc, under_int3);
 	has_int3 = false;
 }
 
@@ -469,7 +463,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	if (single) {
 		single = false;
 		uc->uc_mcontext.gregs[REG_EFL] &= ~0x100;
-		poke(mark.rip, 0xcc);
+		poke(mark.pc, 0xcc);
 	} else if (trampoline_trap(uc)) {
 		if (mark_here(&mark, uc)) {
 			arrived(uc);
@@ -482,13 +476,13 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 				fail("cannot be armed again");
 		}
 		trampoline_resume(uc);
-	} else if (has_int3 && uc_pc(uc) == mark.rip + 1) {
+	} else if (has_int3 && uc_pc(uc) == mark.pc + 1) {
 		uc->uc_mcontext.gregs[REG_RIP]--;
 		if (mark_here(&mark, uc)) {
 			arrived(uc);
 			return;
 		}
-		poke(mark.rip, under_int3);
+		poke(mark.pc, under_int3);
 		uc->uc_mcontext.gregs[REG_EFL] |= 0x100;
 		single = true;
 	} else {
@@ -510,7 +504,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 		return;
 	}
 	fprintf(stderr, "marks: signal %d at %#lx (%#lx), phase %d, mark at %#lx\n", sig, uc_pc(context),
-		(uint64_t)info->si_addr, phase, mark.rip);
+		(uint64_t)info->si_addr, phase, mark.pc);
 	if (trampoline_inside(context)) {
 		trampoline_leave(context);
 		fprintf(stderr, "marks: that is %#lx\n", uc_pc(context));
@@ -574,9 +568,9 @@ static bool point(unsigned k, uint64_t n, uint64_t lasts_us)
 		return true;
 	}
 	if (rc == -ENOTSUP) {
-		memcpy(&under_int3, (void *)mark.rip, 1);
+		memcpy(&under_int3, (void *)mark.pc, 1);
 		has_int3 = true;
-		poke(mark.rip, 0xcc);
+		poke(mark.pc, 0xcc);
 		stats.int3++;
 	} else if (rc) {
 		fail(strerror(-rc));
@@ -585,9 +579,9 @@ static bool point(unsigned k, uint64_t n, uint64_t lasts_us)
 		uint8_t bytes[8], shown[8];
 
 		stats.trampolines++;
-		memcpy(bytes, (void *)mark.rip, 8);
+		memcpy(bytes, (void *)mark.pc, 8);
 		memcpy(shown, bytes, 8);
-		patches_hide(PATCH_TRAMPOLINE, mark.rip, shown, 8);
+		patches_hide(PATCH_TRAMPOLINE, mark.pc, shown, 8);
 		if (bytes[0] != 0xe9 || (shown[0] == 0xe9 && !memcmp(bytes, shown, 8)))
 			fail("the patch is not hidden");
 	}
@@ -634,7 +628,7 @@ static void try_loop(unsigned k, unsigned points)
 	       stats.traps, stats.inside, stats.faults, stats.mismatches, stats.heat, mark.nwords, mark.varies,
 	       stats.took_ns / 1000);
 	if (failed)
-		fprintf(stderr, "marks: in loop %s at %#lx\n", loops[k].name, mark.rip);
+		fprintf(stderr, "marks: in loop %s at %#lx\n", loops[k].name, mark.pc);
 }
 
 /* ---- cost ---- */
@@ -672,8 +666,8 @@ static double armed(const struct mark *m)
 
 static void cost(void)
 {
-	struct mark far = {.rip = (uint64_t)tight + 3, .varies = 2, .gpr[1] = 0x7000000000000000};
-	struct mark word = {.rip = far.rip, .nwords = 1, .words[0] = {(uint64_t)&world.other & ~7ull, 77}};
+	struct mark far = {.pc = (uint64_t)tight + 3, .varies = 2, .gpr[1] = 0x7000000000000000};
+	struct mark word = {.pc = far.pc, .nwords = 1, .words[0] = {(uint64_t)&world.other & ~7ull, 77}};
 	ucontext_t uc;
 	uint64_t begin;
 
@@ -704,7 +698,7 @@ static void cost(void)
 
 int main(int argc, char **argv)
 {
-	static const struct text_thread running = {none, set_fs_base, none, in_gate};
+	static const struct text_thread running = {none, set_tls, none, in_gate};
 	stack_t alt = {.ss_sp = malloc(1 << 20), .ss_size = 1 << 20};
 
 	stack = mmap((void *)(RDB_STACK_TOP - STACK), STACK, PROT_READ | PROT_WRITE,

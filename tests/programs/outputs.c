@@ -50,6 +50,7 @@ struct spec {
 	unsigned arg, count;
 };
 #define STR(a) {STRING, a, 0}
+#define LIST(a) {FUNCTION, 0, 0} /* by hand */
 #define FIX(a, n) {PLACE, a, 0}
 #define BUF(a, l) {BUFFER, a, l}
 #define ARR(a, c, n) {BUFFER, a, c}
@@ -60,7 +61,7 @@ struct spec {
 #define NOT(name, argument, reason)
 enum {
 #define NR(name, number) NR_##name = number,
-#include "answer/syscall_numbers.def"
+#include "arch/syscall_numbers.def"
 };
 static const struct {
 	const char *name;

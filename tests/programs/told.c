@@ -1,5 +1,5 @@
-/* interposer/verbs/lower/told.c by itself: this program is the provider, and the rest of the plug-in. */
-#include "verbs/lower/told.c"
+/* interposer/verbs/lower/completion_buffers.c by itself: this program is the provider, and the rest of the plug-in. */
+#include "verbs/lower/completion_buffers.c"
 #include <stdio.h>
 
 static const struct verbs_provider device = {.by_itself = true}, software = {.by_itself = false};
@@ -64,24 +64,24 @@ static struct ibv_sge *pieces(unsigned at, int n)
 
 static void receive(struct object *qp, unsigned at, int n)
 {
-	told_posted_recv(qp, &(struct ibv_recv_wr){.sg_list = pieces(at, n), .num_sge = n});
+	completion_buffers_posted_recv(qp, &(struct ibv_recv_wr){.sg_list = pieces(at, n), .num_sge = n});
 }
 
 static void request(struct object *qp, enum ibv_wr_opcode what, unsigned flags, unsigned at, int n)
 {
-	told_posted_send(
+	completion_buffers_posted_send(
 		qp, &(struct ibv_send_wr){.sg_list = pieces(at, n), .num_sge = n, .opcode = what, .send_flags = flags});
 }
 
 static void done(const struct object *qp, enum ibv_wc_opcode what, enum ibv_wc_status status)
 {
-	told_completed(&(struct ibv_wc){.qp_num = qp->made.qp.number, .opcode = what, .status = status}, 1);
+	completion_buffers_completed(&(struct ibv_wc){.qp_num = qp->made.qp.number, .opcode = what, .status = status}, 1);
 }
 
 static void begin(void)
 {
 	for (int i = 0; i < 3; i++) {
-		told_empty(&pairs[i]);
+		completion_buffers_empty(&pairs[i]);
 		pairs[i] = (struct object){.kind = QP, .made.qp.number = (uint32_t)(7 + i * SLOTS)};
 	}
 }
@@ -92,14 +92,14 @@ static void receives(void)
 	receive(&pairs[0], 1, 2);
 	receive(&pairs[0], 5, 0);
 	receive(&pairs[0], 6, 1);
-	EXPECT(told_completed(NULL, 0), "");
+	EXPECT(completion_buffers_completed(NULL, 0), "");
 	EXPECT(done(&pairs[0], IBV_WC_RECV, 0), "none 1000+1 2000+2 ");
 	EXPECT(done(&pairs[0], IBV_WC_RECV_RDMA_WITH_IMM, 0), "none ");
 	EXPECT(done(&pairs[0], IBV_WC_RECV, 0), "none 6000+1 ");
 	EXPECT(done(&pairs[0], IBV_WC_RECV, 0), "none all "); /* of a request that nobody has told of: */
 	receive(&pairs[0], 1, 1);
 	EXPECT(done(&pairs[0], IBV_WC_RECV, 0), "none all "); /* what is in the queue is not known any more */
-	told_empty(&pairs[0]);
+	completion_buffers_empty(&pairs[0]);
 	receive(&pairs[0], 2, 1);
 	EXPECT(done(&pairs[0], IBV_WC_RECV, 0), "none 2000+1 ");
 }
@@ -135,7 +135,7 @@ static void failed(void)
 	request(&pairs[2], IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, 1, 1);
 	EXPECT(done(&pairs[2], 0, IBV_WC_RETRY_EXC_ERR), "none all ");
 	receive(&pairs[1], 3, 1);
-	told_lost(&pairs[1]);
+	completion_buffers_lost(&pairs[1]);
 	EXPECT(done(&pairs[1], IBV_WC_RECV, 0), "none all ");
 	EXPECT(done(&(struct object){.made.qp.number = 7777}, IBV_WC_RECV, 0), "none all ");
 }
@@ -157,18 +157,18 @@ static void numbers(void)
 	begin();
 	receive(&pairs[0], 1, 1);
 	receive(&pairs[1], 2, 1);
-	EXPECT(told_completed(both, 2), "none 2000+1 1000+1 ");
-	told_empty(&pairs[0]);
+	EXPECT(completion_buffers_completed(both, 2), "none 2000+1 1000+1 ");
+	completion_buffers_empty(&pairs[0]);
 	pairs[0].kind = 0; /* gone */
 	pairs[2].made.qp.number = 7;
 	receive(&pairs[2], 3, 1);
 	receive(&pairs[2], 4, 1);
-	EXPECT(told_completed(&both[1], 1), "none 3000+1 ");
-	told_forget();
+	EXPECT(completion_buffers_completed(&both[1], 1), "none 3000+1 ");
+	completion_buffers_forget();
 	pairs[2].kind = 0;
 	pairs[1].made.qp.number = 7;
 	receive(&pairs[1], 5, 1);
-	EXPECT(told_completed(&both[1], 1), "none 5000+1 ");
+	EXPECT(completion_buffers_completed(&both[1], 1), "none 5000+1 ");
 }
 
 /* The ring grows while its beginning is somewhere in the middle. */
@@ -210,7 +210,7 @@ static void unknown(void)
 	EXPECT(done(&pairs[0], IBV_WC_RECV, 0), "");
 	provider = &device;
 	EXPECT(done(&pairs[0], IBV_WC_RECV, 0), "none 1000+1 ");
-	told_elsewhere();
+	completion_buffers_elsewhere();
 	receive(&pairs[0], 1, 1);
 	EXPECT(done(&pairs[0], IBV_WC_RECV, 0), "all ");
 }

@@ -24,9 +24,21 @@ __asm__(".text\n"
 	"	mov %rdi, %rdx\n"
 	"	xor %eax, %eax\n"
 	"	jmp middle\n");
-/* No room for a jump, no shl near; a loop that only passes the time; and rdtscp. */
+/* No room for a jump, no shl near; a loop that only passes the time, and one that was unrolled; and rdtscp. */
 __asm__(".text\n"
-	".globl read_halves, pass_time, read_tsc_aux\n"
+	".globl read_halves, pass_time, pass_unrolled, read_tsc_aux\n"
+	"pass_unrolled:\n"
+	"	xor %ecx, %ecx\n"
+	"1:	rdtsc\n"
+	"	rdtsc\n"
+	"	add $3, %ecx\n"
+	"	nop\n"
+	"	rdtsc\n"
+	"	cmp %edi, %ecx\n"
+	"	jb 1b\n"
+	"	mov %ecx, %eax\n"
+	"	ret\n"
+	"	.skip 64, 0x90\n"
 	"read_halves:\n"
 	"	rdtsc\n"
 	"	xor %esi, %esi\n"
@@ -51,8 +63,11 @@ __asm__(".text\n"
 	"	or %rdx, %rax\n"
 	"	mov %ecx, (%rdi)\n"
 	"	ret\n");
+#ifdef UNSURE /* whose halves nobody wants, and that is in no loop */
+__asm__(".text\n	rdtsc\n	ret\n	.skip 64, 0x90\n");
+#endif
 ticks_t read_halves(void);
-unsigned pass_time(unsigned turns);
+unsigned pass_time(unsigned turns), pass_unrolled(unsigned turns);
 ticks_t read_tsc_aux(unsigned *aux);
 ticks_t read_tsc(void);
 ticks_t behind_rdtsc(ticks_t high);
@@ -131,7 +146,7 @@ static void *in_thread(void *n)
 int main(int argc, char **argv)
 {
 	const unsigned n = argc > 2 ? (unsigned)atoi(argv[2]) : 3000;
-	ticks_t sum = many(10);
+	ticks_t sum = many(10) ^ pass_unrolled(30);
 	if (!strcmp(argv[1], "signals")) {
 		const struct itimerval often = {{0, 1000}, {0, 1000}};
 		signal(SIGALRM, on_alarm);

@@ -188,7 +188,7 @@ def _qemu(
     yield "-append"
     yield (
         "console=ttyS0 quiet panic=-1 mitigations=off cryptomgr.notests random.trust_cpu=on "
-        "no_timer_check tsc=reliable " + options
+        "no_timer_check tsc=reliable maxcpus=1 " + options
     )
     yield from ("-serial", f"file:{folder / 'console'}")
     yield from ("-device", "virtio-rng-pci", "-netdev", net)

@@ -8,6 +8,13 @@ while read -r module; do
 	insmod "/mods/$module" || echo "init: $module was not loaded"
 done < /mods/order
 
+# The kernel starts with one processor (maxcpus=1), and the others come when all devices have their
+# addresses: an emulated processor that runs while another moves a device's registers may write to
+# the wrong device, which ends qemu (before 8.1: its memory map changes before the other's TLB does).
+for online in /sys/devices/system/cpu/cpu*/online; do
+	[ "$(cat "$online")" = 1 ] || echo 1 > "$online"
+done
+
 nine=trans=virtio,version=9p2000.L,msize=512000
 mount -t 9p -o $nine,cache=loose,ro host /host || poweroff -f
 mount -t tmpfs -o size=90% tmpfs /overlay

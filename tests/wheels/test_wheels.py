@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import Rdb
 from mpijob import lines
-from test_mpi_abi import MPICC, launch, needs, record
+from mpis import MPICC, launch, needs, record
 
 SOURCE = Path(__file__).resolve().parent.parent / "programs" / "mpi" / "abi.c"
 # Wheel, its header, its library.

@@ -29,7 +29,7 @@ def header(abi: Abi) -> str:
 
 def restarted() -> set[str]:
     """The functions that a restart knows what to do about."""
-    lists = Path(__file__).resolve().parent.parent / "lower" / "restart_kinds.def"
+    lists = Path(__file__).resolve().parent.parent / "lower" / "restart" / "restart_kinds.def"
     strings = re.findall(r'"([^"]*)"', lists.read_text())
     words = {word for text in strings for word in text.split()}
     return {f"MPI_{word}{large}" for word in words for large in ("", "_c")}

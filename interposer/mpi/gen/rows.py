@@ -10,7 +10,7 @@ are C for the stub: after success, before the call and right after it.  `lengths
 of an array that the standard leaves open.
 
 `blocks`: the call may wait for other processes; other threads of the program run meanwhile, so what
-it wrote is named by landing_part() and landing_vector() in `after` (lower/landing.c).  `call` is C
+it wrote is named by staging_part() and staging_vector() in `after` (lower/staging.c).  `call` is C
 for the call itself where that is not the function's name and its arguments.  `pending`: a
 nonblocking collective; C that names in the same way what it will write (lower/pending.c).
 """
@@ -169,7 +169,7 @@ _rows(
     Row(
         blocks=True,
         after="if (!comm_is_root(vc_comm, root))\n"
-        "\tlanding_part(&land, buffer, count, vt_datatype);",
+        "\tstaging_part(&staged, buffer, count, vt_datatype);",
     ),
 )
 _rows(
@@ -177,7 +177,7 @@ _rows(
     Row(
         blocks=True,
         after=f"if (comm_is_root(vc_comm, root))\n"
-        f"\tlanding_part(&land, recvbuf, (int64_t)recvcount * {_N}, vt_recvtype);",
+        f"\tstaging_part(&staged, recvbuf, (int64_t)recvcount * {_N}, vt_recvtype);",
     ),
 )
 _rows(
@@ -185,7 +185,7 @@ _rows(
     Row(
         blocks=True,
         after="if (comm_is_root(vc_comm, root))\n"
-        "\tlanding_vector(&land, recvbuf, recvcounts, displs, vt_recvtype, vc_comm);",
+        "\tstaging_vector(&staged, recvbuf, recvcounts, displs, vt_recvtype, vc_comm);",
     ),
 )
 _rows(
@@ -193,27 +193,28 @@ _rows(
     Row(
         blocks=True,
         after="if (recvbuf != MPI_IN_PLACE && comm_receives(vc_comm, root))\n"
-        "\tlanding_part(&land, recvbuf, recvcount, vt_recvtype);",
+        "\tstaging_part(&staged, recvbuf, recvcount, vt_recvtype);",
     ),
 )
 _rows(
     "Allgather Alltoall",
     Row(
-        blocks=True, after=f"landing_part(&land, recvbuf, (int64_t)recvcount * {_N}, vt_recvtype);"
+        blocks=True,
+        after=f"staging_part(&staged, recvbuf, (int64_t)recvcount * {_N}, vt_recvtype);",
     ),
 )
 _rows(
     "Allgatherv",
     Row(
         blocks=True,
-        after="landing_vector(&land, recvbuf, recvcounts, displs, vt_recvtype, vc_comm);",
+        after="staging_vector(&staged, recvbuf, recvcounts, displs, vt_recvtype, vc_comm);",
     ),
 )
 _rows(
     "Alltoallv",
     Row(
         blocks=True,
-        after="landing_vector(&land, recvbuf, recvcounts, rdispls, vt_recvtype, vc_comm);",
+        after="staging_vector(&staged, recvbuf, recvcounts, rdispls, vt_recvtype, vc_comm);",
     ),
 )
 _rows(
@@ -221,7 +222,7 @@ _rows(
     Row(
         blocks=True,
         after="for (int i = 0; i < comm_peers(vc_comm); i++)\n"
-        "\tlanding_part(&land, (char *)recvbuf + rdispls[i], recvcounts[i],"
+        "\tstaging_part(&staged, (char *)recvbuf + rdispls[i], recvcounts[i],"
         " type_of(ids_recvtypes[i]));",
         lengths={
             "sendtypes": "sendbuf == MPI_IN_PLACE ? 0 : comm_peers(vc_comm)",

@@ -18,21 +18,22 @@ _TYPES = {"sendtypes": _OUT, "recvtypes": _IN}
 add(
     "Neighbor_allgather Neighbor_alltoall",
     Row(
-        blocks=True, after=f"landing_part(&land, recvbuf, (int64_t)recvcount * {_IN}, vt_recvtype);"
+        blocks=True,
+        after=f"staging_part(&staged, recvbuf, (int64_t)recvcount * {_IN}, vt_recvtype);",
     ),
 )
 add(
     "Neighbor_allgatherv",
     Row(
         blocks=True,
-        after="landing_neighbors(&land, recvbuf, recvcounts, displs, vt_recvtype, vc_comm);",
+        after="staging_neighbors(&staged, recvbuf, recvcounts, displs, vt_recvtype, vc_comm);",
     ),
 )
 add(
     "Neighbor_alltoallv",
     Row(
         blocks=True,
-        after="landing_neighbors(&land, recvbuf, recvcounts, rdispls, vt_recvtype, vc_comm);",
+        after="staging_neighbors(&staged, recvbuf, recvcounts, rdispls, vt_recvtype, vc_comm);",
     ),
 )
 add(
@@ -40,7 +41,7 @@ add(
     Row(
         blocks=True,
         after=f"for (int i = 0; i < {_IN}; i++)\n"
-        "\tlanding_part(&land, (char *)recvbuf + rdispls[i], recvcounts[i],"
+        "\tstaging_part(&staged, (char *)recvbuf + rdispls[i], recvcounts[i],"
         " type_of(ids_recvtypes[i]));",
         lengths=_TYPES,
     ),
@@ -58,11 +59,11 @@ for _name in _MOVES.split():
 for _long, _result in list(RESULTS.items()):
     if _long == "MPI_Reduce_local":
         continue
-    _parts = f"landing_part(&land, recvbuf, {_result}, vt_datatype);"
+    _parts = f"staging_part(&staged, recvbuf, {_result}, vt_datatype);"
     if _long in INPUTS:
         _parts += (
             f"\nif (sendbuf == MPI_IN_PLACE)\n"
-            f"\tlanding_input(&land, recvbuf, {INPUTS[_long]}, vt_datatype);"
+            f"\tstaging_input(&staged, recvbuf, {INPUTS[_long]}, vt_datatype);"
         )
     add(f"I{_long.removeprefix('MPI_').lower()}", Row(pending=_parts))
 

@@ -1,4 +1,4 @@
-/* What is particular to the standard ABI. */
+/* Specific to the standard ABI. */
 #include "shim.h"
 
 const void *shim_weights_in(const void *weights)

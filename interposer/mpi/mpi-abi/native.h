@@ -1,4 +1,4 @@
-/* The standard ABI of MPI-5 (libmpi_abi.so.1): handles are pointers, the predefined ones small numbers. */
+/* The standard ABI of MPI-5 (libmpi_abi.so.1): handles are pointers; predefined ones are small numbers. */
 #ifndef RDB_MPI_NATIVE_H
 #define RDB_MPI_NATIVE_H
 
@@ -9,7 +9,7 @@ typedef struct {
 	int cancelled, bytes_low, bytes_high, reserved[2];
 } MPI_Status;
 enum { NATIVE_ABI = 1, NATIVE_SUBABI = 0 };
-enum { NATIVE_ERR_ABI = 62 }; /* MPI_ERR_ABI: what is to be set is set already */
+enum { NATIVE_ERR_ABI = 62 }; /* MPI_ERR_ABI: the value is set already */
 
 static inline uint32_t native_dynamic_id(unsigned class, int64_t native)
 {

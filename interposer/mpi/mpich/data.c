@@ -1,4 +1,4 @@
-/* Data and internal functions of MPICH's library that programs and its Fortran library refer to. */
+/* Data and internal functions of MPICH's library that programs and MPICH's Fortran library refer to. */
 #include "shim.h"
 
 struct f08_status {
@@ -23,7 +23,7 @@ const void *shim_weights_in(const void *weights)
 	return weights == MPI_WEIGHTS_EMPTY ? (const void *)CORE_WEIGHTS_EMPTY : weights;
 }
 
-/* MPI_DUP_FN and its kin. */
+/* MPI_DUP_FN, MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN, MPI_WIN_DUP_FN. */
 EXPORT int MPIR_Dup_fn(int, int, void *, void *, void *, int *);
 EXPORT int MPIR_Dup_fn(int handle, int keyval, void *extra, void *in, void *out, int *flag)
 {

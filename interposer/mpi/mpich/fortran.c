@@ -1,9 +1,9 @@
-/* What MPICH's Fortran library, which runs in the program, asks of its libmpi besides the C functions: attributes that
- * are numbers, and whose functions it calls itself, by proxies. */
+/* Functions of libmpi that MPICH's Fortran library, which runs in the program, needs besides the C functions: for
+ * attributes whose values are numbers and whose callbacks the Fortran library calls itself, by proxies. */
 #include "attributes.h"
 #include "shim.h"
 
-/* How a value was given: a pointer, or a number of addresses' or of integers' size. */
+/* Kind of a value: a pointer, a number of the size of an address, a number of the size of an integer. */
 enum { VALUE_POINTER = 0, VALUE_ADDRESS = 1, VALUE_INTEGER = 3 };
 
 static int language(int type)

@@ -1,4 +1,4 @@
-/* MPICH's ABI (libmpi.so.12, in Debian libmpich.so.12): handles are numbers, files' are pointers. */
+/* MPICH's ABI (libmpi.so.12, in Debian libmpich.so.12): handles are numbers, those of files are pointers. */
 #ifndef RDB_MPI_NATIVE_H
 #define RDB_MPI_NATIVE_H
 
@@ -10,9 +10,9 @@ typedef struct {
 	int MPI_SOURCE, MPI_TAG, MPI_ERROR;
 } MPI_Status;
 enum { NATIVE_ABI = -1, NATIVE_SUBABI = -1 };
-enum { NATIVE_ERR_ABI = 81 }; /* MPI_ERR_ABI: what is to be set is set already */
+enum { NATIVE_ERR_ABI = 81 }; /* MPI_ERR_ABI: the value is set already */
 
-/* An object of the program's: bits 30 and 31 say "direct", four bits the class, the rest the id. */
+/* Handles of the program's objects: bits 31 and 30 are "10" (direct), four bits are the class, the rest is the id. */
 static inline uint32_t native_dynamic_id(unsigned class, int64_t native)
 {
 	if (class == RDB_FILE)

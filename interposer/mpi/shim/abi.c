@@ -1,5 +1,5 @@
-/* What the ABI of MPI-5 says of itself and of Fortran.  The MPIs below are built with Fortran, so all is known, and the
- * standard lets nobody set what is known. */
+/* Queries of MPI-5 about the ABI and Fortran.  The MPIs below are built with Fortran, so all values are known, and the
+ * standard forbids setting known values. */
 #include "shim.h"
 
 EXPORT int PMPI_Info_create(MPI_Info *info);
@@ -36,7 +36,7 @@ EXPORT int PMPI_Abi_get_info(MPI_Info *info)
 }
 SHIM_ALIAS(MPI_Abi_get_info)
 
-/* Of the types with a size in their name those that every MPI below has. */
+/* Types with a size in their name are reported as supported if each MPI below has them. */
 EXPORT int PMPI_Abi_get_fortran_info(MPI_Info *info);
 EXPORT int PMPI_Abi_get_fortran_info(MPI_Info *info)
 {
@@ -77,7 +77,7 @@ EXPORT int PMPI_Abi_set_fortran_info(MPI_Info info __attribute__((unused)))
 }
 SHIM_ALIAS(MPI_Abi_set_fortran_info)
 
-/* As gfortran has them, in any size; little endian. */
+/* gfortran's values, in any size; little-endian. */
 EXPORT int PMPI_Abi_get_fortran_booleans(int size, void *true_value, void *false_value, int *is_set);
 EXPORT int PMPI_Abi_get_fortran_booleans(int size, void *true_value, void *false_value, int *is_set)
 {

@@ -1,4 +1,4 @@
-/* Predefined attributes, some of which have constants as values; and calls that are no functions like others. */
+/* Predefined attributes, whose values may be constants that differ between ABIs; and MPI_Pcontrol. */
 #include "shim.h"
 
 /* The program gets a pointer to the value. */

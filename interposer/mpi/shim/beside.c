@@ -1,5 +1,5 @@
-/* What another ABI's library has besides the functions that the standard still lists with handles and statuses in C:
- * those that MPI-3 took out of it, sums of addresses, and Fortran's statuses, whose words are those of C's. */
+/* Functions of another ABI's library that the generator does not make: functions that MPI-3 removed, address
+ * arithmetic, and conversions of Fortran statuses, whose words are the same as in C. */
 #include "shim.h"
 
 typedef MPI_Status MPI_F08_status;

@@ -1,4 +1,4 @@
-/* Functions of the program that the core calls: with handles, keyvals and codes as the program knows them. */
+/* Functions of the program that the core calls: handles, keyvals and error codes are translated to its ABI. */
 #include "attributes.h"
 #include "shim.h"
 
@@ -10,7 +10,7 @@ typedef void errhandler_function(void *, int *, ...);
 typedef void user_function(void *, void *, int *, MPI_Datatype *);
 typedef void user_function_c(void *, void *, MPI_Count *, MPI_Datatype *);
 
-/* MPI_COMM_DUP_FN and its kin, in the ABI where they are numbers. */
+/* MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN and MPI_WIN_DUP_FN in the ABI in which they are numbers. */
 #define DUP_FUNCTION ((copy_function *)1)
 
 int rdb_call_copy(copy_function *fn, unsigned class, void *handle, int keyval, void *extra, void *in, void *out,
@@ -26,7 +26,7 @@ int rdb_call_copy(copy_function *fn, unsigned class, void *handle, int keyval, v
 		*flag = 1;
 		return 0;
 	}
-	/* a number or a pointer: the same register */
+	/* the handle is a number or a pointer; both are passed in the same register */
 	rc = fn((void *)(intptr_t)native, shim_keyval_out(keyval), extra, in, out, flag);
 	return shim_error_in(rc);
 }
@@ -40,7 +40,7 @@ int rdb_call_delete(delete_function *fn, unsigned class, void *handle, int keyva
 void rdb_call_errhandler(errhandler_function *fn, unsigned class, void *handle, int *code, const char *name);
 void rdb_call_errhandler(errhandler_function *fn, unsigned class, void *handle, int *code, const char *name)
 {
-	int64_t native = shim_out(class, *(void **)handle); /* little endian: an int as well */
+	int64_t native = shim_out(class, *(void **)handle); /* little-endian: its address is that of an int as well */
 	int native_code = shim_error_out(*code);
 
 	fn(&native, &native_code, name);
@@ -64,7 +64,7 @@ void rdb_call_op_c(void *in, void *inout, int *len, void **type, user_function_c
 	fn(in, inout, &count, &native);
 }
 
-/* Generalized requests: the core's status on one side, the ABI's on the other. */
+/* Generalized requests: statuses are converted between the core and the ABI. */
 struct generalized {
 	int (*query)(void *, MPI_Status *);
 	int (*release)(void *);

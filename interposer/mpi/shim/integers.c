@@ -1,5 +1,5 @@
-/* Handles as integers (MPI-5), and as Fortran's: the predefined ones are their values, those of the program have their
- * class and id.  So what is a number already stays the same. */
+/* Handles as integers (MPI-5) and as Fortran's numbers.  A predefined handle is converted to its value, others to class
+ * and id.  So handles that are numbers do not change. */
 #include "shim.h"
 
 enum { ID_BITS = 26, ID_MASK = (1 << ID_BITS) - 1, OWN = 0x20 };

@@ -2,8 +2,9 @@
 #include "shim.h"
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include "arch/syscall.h"
 
-#define OWN_KEYVALS 0x10000 /* the ABI's predefined keyvals are below, or far above */
+#define OWN_KEYVALS 0x10000 /* the ABI's predefined keyvals are below this or far above */
 #define OWN_KEYVALS_END 0x1000000
 
 void *shim_in(unsigned class, int64_t native)
@@ -39,21 +40,9 @@ int shim_keyval_out(int keyval)
 	return keyval >= RDB_KEYVALS_OWN ? keyval + OWN_KEYVALS : shim_keyval_predefined_out(keyval);
 }
 
-static long call(long nr, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
-
 void *shim_map(size_t bytes)
 {
-	long at = call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long at = raw_syscall(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (at < 0 && at > -4096)
 		__builtin_trap();
@@ -62,7 +51,7 @@ void *shim_map(size_t bytes)
 
 void shim_unmap(void *at, size_t bytes)
 {
-	call(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
+	raw_syscall(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 }
 
 extern int core_MPI_Comm_test_inter(const void *, const void *);

@@ -1,10 +1,10 @@
-/* Functions of MPI-4 and later that others can be put together to. */
+/* Functions of MPI-4 and later that are made of other functions. */
 #include "stub.h"
 
 enum { MPI_UNDEFINED = -32766 };
 enum { IGNORED = 0 }; /* MPI_STATUS_IGNORE */
 
-/* The hints stay unheard, as an MPI may leave them. */
+/* The hints are ignored, as the standard allows. */
 RDB_MPI(int, Comm_idup_with_info, MPI_Comm comm, MPI_Info info __attribute__((unused)), MPI_Comm *newcomm,
 	MPI_Request *request)
 {
@@ -18,10 +18,10 @@ RDB_MPI(int, Info_create_env, int argc __attribute__((unused)), char *argv __att
 	return PMPI_Info_dup(HANDLE(RDB_INFO, INFO_ENV), info);
 }
 
-/* As a whole first: not each MPI gives a part of a value. */
+/* Gets the whole value first: some MPIs do not return a part of it. */
 RDB_MPI(int, Info_get_string, MPI_Info info, const char *key, int *buflen, char *value, int *flag)
 {
-	enum { LONGEST = 1024 }; /* MPI_MAX_INFO_VAL, of whichever MPI */
+	enum { LONGEST = 1024 }; /* MPI_MAX_INFO_VAL of any MPI */
 	char whole[LONGEST + 1];
 	int len = 0, err = PMPI_Info_get_valuelen(info, key, &len, flag), room = *buflen;
 
@@ -39,7 +39,7 @@ RDB_MPI(int, Info_get_string, MPI_Info info, const char *key, int *buflen, char 
 	return err;
 }
 
-/* No such resource is known. */
+/* An empty info object: no resources are known. */
 RDB_MPI(int, Get_hw_resource_info, MPI_Info *info)
 {
 	return PMPI_Info_create(info);
@@ -111,7 +111,7 @@ RDB_MPI(int, Request_get_status_some, int count, const MPI_Request *requests, in
 	return err;
 }
 
-/* The pairs of MPI_MINLOC and MPI_MAXLOC. */
+/* The pair types of MPI_MINLOC and MPI_MAXLOC. */
 RDB_MPI(int, Type_get_value_index, MPI_Datatype value, MPI_Datatype index, MPI_Datatype *pair)
 {
 	static const struct {
@@ -131,7 +131,7 @@ RDB_MPI(int, Type_get_value_index, MPI_Datatype value, MPI_Datatype index, MPI_D
 	return MPI_SUCCESS;
 }
 
-/* ---- errors of the program's own: below their numbers stay taken, which the standard leaves open ---- */
+/* ---- error classes and codes of the program: in the real MPI they stay in use, which the standard allows ---- */
 
 static int of_the_program(int code, const char *name)
 {
@@ -157,7 +157,7 @@ RDB_MPI(int, Remove_error_string, int errorcode)
 	return err ? err : PMPI_Add_error_string(errorcode, "");
 }
 
-/* ---- buffers of all processes: what is in them has left when the buffer can be taken away ---- */
+/* ---- flushing buffers: when a buffer can be detached, all messages in it have been sent ---- */
 
 RDB_MPI(int, Buffer_flush, void)
 {
@@ -174,7 +174,7 @@ RDB_MPI(int, Buffer_iflush, MPI_Request *request)
 	return err ? err : PMPI_Ibarrier(MPI_COMM_SELF, request);
 }
 
-/* ---- events of the tool interface: there are none, as an implementation may say ---- */
+/* ---- events of the tool interface: there are none, as the standard allows ---- */
 
 enum { MPI_T_ERR_INVALID_INDEX = 57, MPI_T_ERR_INVALID_HANDLE = 59, MPI_T_ERR_INVALID_NAME = 73 };
 
@@ -231,7 +231,7 @@ NO_EVENT(T_event_register_callback, MPI_T_event_registration registration, MPI_T
 	 void *data, MPI_T_event_cb_function function)
 NO_EVENT(T_event_set_dropped_handler, MPI_T_event_registration registration, MPI_T_event_dropped_cb_function function)
 
-/* Programs ask this to know which ABI they are to use: Open MPI's is not the standard's. */
+/* Programs ask whether the library has the standard ABI; Open MPI's is another one. */
 RDB_MPI(int, Abi_get_version, int *major, int *minor)
 {
 	*major = *minor = -1;

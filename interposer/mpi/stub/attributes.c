@@ -1,11 +1,11 @@
-/* Keyvals and attributes: callbacks are upper code, so all of it is done in the upper half. */
+/* Keyvals and attributes.  All is done in the upper half, because the callbacks are upper code. */
 #include "callbacks.h"
 #include "stub.h"
 
 #define PREDEFINED_KEYVALS RDB_KEYVALS_OWN /* MPI_TAG_UB ... IMPI_HOST_COLOR */
-#define ASKED_KEYVALS 7                    /* of them, those that communicators have: up to UNIVERSE_SIZE */
+#define ASKED_KEYVALS 7                    /* keyvals below are those of communicators: up to MPI_UNIVERSE_SIZE */
 #define RDB_WIN_SIZE_KEYVAL 8              /* after MPI_WIN_BASE */
-#define LASTUSEDCODE 5                     /* the only one that changes */
+#define LASTUSEDCODE 5                     /* the only predefined attribute that changes */
 
 struct keyval {
 	struct keyval *next;
@@ -16,11 +16,11 @@ struct keyval {
 	MPI_Comm_copy_attr_function *copy;
 	MPI_Comm_delete_attr_function *delete;
 	void *extra;
-	void *proxy_copy, *proxy_delete; /* by which a Fortran library has the functions called */
+	void *proxy_copy, *proxy_delete; /* functions of a Fortran library that call `copy` and `delete` */
 };
 
-static struct rdb_lock lock;   /* of lists of keyvals and attributes */
-static struct keyval *keyvals; /* only added to */
+static struct rdb_lock lock;   /* protects the lists of keyvals and attributes */
+static struct keyval *keyvals; /* entries are never removed */
 static int next_keyval = PREDEFINED_KEYVALS;
 
 static struct keyval *keyval_find(unsigned class, int id)
@@ -70,7 +70,7 @@ void rdb_keyval_proxies(int id, void *copy, void *delete)
 }
 #endif
 
-/* Attributes that have it keep their callbacks. */
+/* Attributes that were set with the keyval keep their callbacks. */
 static int keyval_free(unsigned class, int *id)
 {
 	struct keyval *keyval = id ? keyval_find(class, *id) : NULL;
@@ -103,13 +103,13 @@ static struct rdb_attr *attr_find(struct rdb_object *object, int keyval)
 	return attr;
 }
 
-/* C sees a number of Fortran's by its address. */
+/* For C, the value of an attribute that Fortran has set is the address of the number. */
 static void *c_value(struct rdb_attr *attr)
 {
 	return attr->language == IN_C ? attr->value : &attr->value;
 }
 
-/* Of the two handles that a Fortran program's object has, the one that C knows. */
+/* An object of a Fortran program may have two handles; this is the one for C. */
 static void *c_handle(unsigned class, void *handle)
 {
 	uint32_t id = rdb_id(class, handle);
@@ -270,7 +270,7 @@ static int attrs_copy(unsigned class, const struct rdb_attr *attr, void *from, v
 	err = call_copy(keyval, from, attr, &value, &flag);
 	if (err || !flag)
 		return err;
-	keyval->freed = keyval->freed ? 2 : 0; /* a freed keyval may still be copied */
+	keyval->freed = keyval->freed ? 2 : 0; /* attributes of a freed keyval are still copied */
 	if (keyval->freed) {
 		keyval->freed = 0;
 		err = attr_set(class, to, attr->keyval, value, keyval->language);
@@ -370,7 +370,7 @@ int rdb_attr_set(unsigned class, void *handle, int id, void *value, enum rdb_lan
 	return tell(handle, class, err, name);
 }
 
-/* What Fortran gets: of predefined attributes the number that C gets the address of. */
+/* An attribute's value for Fortran.  For predefined attributes it is the number of which C gets the address. */
 int rdb_attr_number(unsigned class, void *handle, int id, int64_t *number, int *flag, const char *name)
 {
 	struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
@@ -390,7 +390,7 @@ int rdb_attr_number(unsigned class, void *handle, int id, int64_t *number, int *
 	return MPI_SUCCESS;
 }
 
-/* One definition for each name of the same thing. */
+/* The functions exist for three classes, and under names of MPI-1. */
 #define CREATE_KEYVAL(name, class, copy_type, delete_type) \
 	RDB_MPI(int, name, copy_type *copy, delete_type *delete, int *keyval, void *extra) \
 	{ \
@@ -439,7 +439,7 @@ DELETE_ATTR(Attr_delete, RDB_COMM, MPI_Comm)
 DELETE_ATTR(Type_delete_attr, RDB_TYPE, MPI_Datatype)
 DELETE_ATTR(Win_delete_attr, RDB_WIN, MPI_Win)
 
-/* MPI_COMM_DUP_FN and its relatives: mpi.h gives them these names in C. */
+/* MPI_COMM_DUP_FN and the other predefined callbacks; these are their names in Open MPI's mpi.h. */
 #define CALLBACKS(kind, handle_type) \
 	EXPORT int OMPI_C_MPI_##kind##DUP_FN(handle_type, int, void *, void *, void *, int *); \
 	EXPORT int OMPI_C_MPI_##kind##DUP_FN(handle_type h __attribute__((unused)), int k __attribute__((unused)), \

@@ -1,4 +1,4 @@
-/* Objects that Open MPI's Fortran library looks into: found by class and id, never given back. */
+/* Bodies of objects that Open MPI's Fortran library looks into: found by class and id, never freed. */
 #include "fortran.h"
 
 #define PAGE_BODIES 64
@@ -33,7 +33,7 @@ struct rdb_body *rdb_body(unsigned class, uint32_t id)
 	return body;
 }
 
-/* Ours, behind the structures.  TABLE begins with its own address and the object's. */
+/* Offsets of our own data, behind Open MPI's structures.  TABLE begins with its own address and that of the object. */
 enum { LOCAL = 0x180, TABLE = 0x1a0, LOOKED = 0x1f8 };
 
 static int64_t *at(struct rdb_body *body, unsigned offset)
@@ -41,7 +41,8 @@ static int64_t *at(struct rdb_body *body, unsigned offset)
 	return (int64_t *)(body->bytes + offset);
 }
 
-/* MPI_Alltoallw counts the datatypes it is given without calling libmpi: two groups that have nothing but a size. */
+/* The Fortran MPI_Alltoallw reads the sizes of the communicator's groups without calling libmpi: makes two groups that
+ * have only a size. */
 static void comm_look(struct rdb_body *comm)
 {
 	uint64_t id = comm->handle.id;
@@ -62,7 +63,7 @@ static void comm_look(struct rdb_body *comm)
 	*at(comm, LOOKED) = 1;
 }
 
-/* libmpi is given the table of an object's attributes in the place of the object. */
+/* The Fortran library passes the table of an object's attributes in place of the object. */
 void rdb_body_look(struct rdb_body *body)
 {
 	static const unsigned tables[RDB_CLASSES] = {
@@ -84,20 +85,21 @@ const struct rdb_predef *rdb_body_of_table(const void *table)
 	return words && words[0] == (uint64_t)words ? (const void *)words[1] : table;
 }
 
-/* Open MPI 5's Fortran library looks into the requests of these collectives.  They have read their arrays: it frees them at once. */
+/* Open MPI 5's Fortran library looks into the requests of these collectives.  The calls have read their arrays, so the
+ * request is marked complete and the library frees the arrays at once. */
 void rdb_body_of_request(MPI_Request *request)
 {
 	uint32_t id = rdb_id(RDB_REQUEST, *request);
 	struct rdb_body *body;
 
 	if (id / PAGE_BODIES >= PAGES)
-		return; /* C programs, which may have so many, do not look */
+		return; /* only C programs have so many requests, and they do not look */
 	body = rdb_body(RDB_REQUEST, id);
 	*at(body, REQUEST_COMPLETE) = 1;
 	*request = (MPI_Request)&body->handle;
 }
 
-/* What a call has left as it was (a persistent request) the Fortran library asks for its number. */
+/* The Fortran library reads the number of a request that a call has not changed (a persistent request). */
 void *rdb_request_looked_into(MPI_Fint number)
 {
 	struct rdb_body *body = number >= RDB_FIRST_DYNAMIC ? rdb_persistent_body((uint32_t)number) : NULL;
@@ -110,7 +112,7 @@ void *rdb_request_looked_into(MPI_Fint number)
 	return &body->handle;
 }
 
-/* The id may become another object's.  Until then the handle is one: it has yet to be freed below. */
+/* Another object may get the id.  The handle itself stays valid, because the object is still to be freed below. */
 void rdb_body_forget(unsigned class, uint32_t id)
 {
 	struct rdb_body *body = rdb_body_known(class, id);

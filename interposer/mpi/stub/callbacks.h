@@ -1,4 +1,4 @@
-/* Where the stub calls functions of the program: another ABI's libmpi translates what they are given. */
+/* Calls of the program's functions by the stub; in another ABI's libmpi their arguments are translated. */
 #ifndef RDB_MPI_CALLBACKS_H
 #define RDB_MPI_CALLBACKS_H
 #include "stub.h"
@@ -9,10 +9,10 @@ int rdb_call_copy(MPI_Comm_copy_attr_function *fn, unsigned class, void *handle,
 int rdb_call_delete(MPI_Comm_delete_attr_function *fn, unsigned class, void *handle, int keyval, void *value,
 		    void *extra);
 void rdb_call_errhandler(MPI_Comm_errhandler_function *fn, unsigned class, void *handle, int *code, const char *name);
-/* Calls the function that is its fifth argument. */
+/* Call the function `fn`. */
 void rdb_call_op(void *in, void *inout, int *len, MPI_Datatype *type, MPI_User_function *fn);
 void rdb_call_op_c(void *in, void *inout, int *len, MPI_Datatype *type, MPI_User_function_c *fn);
-/* Its Fortran library calls Fortran's functions itself, by proxies that it has given for the keyval. */
+/* The ABI's Fortran library calls Fortran functions itself, by proxies that it has set for the keyval. */
 int rdb_proxy_copy(void *proxy, void *user, unsigned class, void *handle, int keyval, void *extra, void *value,
 		   void **copy, int *flag) __attribute__((weak));
 int rdb_proxy_delete(void *proxy, void *user, unsigned class, void *handle, int keyval, void *value, void *extra)

@@ -1,4 +1,4 @@
-/* Error handlers.  The real MPI below only ever returns codes; what follows is decided here. */
+/* Error handlers.  The real MPI only returns error codes; the error handlers are called here. */
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include "callbacks.h"
@@ -12,7 +12,7 @@ struct handler {
 };
 
 static struct rdb_lock lock;
-static struct handler *handlers; /* only added to */
+static struct handler *handlers; /* entries are never removed */
 static uint32_t next_handler = RDB_FIRST_DYNAMIC;
 
 enum { ERRORS_ARE_FATAL = 2, ERRORS_RETURN = 3 }; /* ids, as the ABI table numbers them */
@@ -47,10 +47,10 @@ static void say(const char *who, const char *a, const char *b)
 	at = append(line, at, sizeof(line), a);
 	at = append(line, at, sizeof(line), b);
 	at = append(line, at, sizeof(line), "\n");
-	rdb_syscall(SYS_write, 2, (long)line, (long)at, 0, 0, 0);
+	raw_syscall(SYS_write, 2, (long)line, (long)at, 0, 0, 0);
 }
 
-/* "communicator MPI_COMM_WORLD", "win W": where it happened. */
+/* Text for the object of an error: "communicator MPI_COMM_WORLD", "win W". */
 static void place(unsigned class, const void *handle, char *on, size_t size)
 {
 	static const char *const kinds[RDB_CLASSES] = {
@@ -75,11 +75,11 @@ static void fatal(unsigned class, void *handle, int code, const char *name)
 	int len;
 	size_t at;
 
-	rdb_syscall(SYS_uname, (long)&host, 0, 0, 0, 0, 0);
+	raw_syscall(SYS_uname, (long)&host, 0, 0, 0, 0, 0);
 	at = append(who, 0, sizeof(who), "[");
 	at = append(who, at, sizeof(who), host.nodename);
 	at = append(who, at, sizeof(who), ":");
-	at = append_number(who, at, sizeof(who), rdb_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0));
+	at = append_number(who, at, sizeof(who), raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0));
 	append(who, at, sizeof(who), "] *** ");
 	rdb_call(RDB_Error_string, 3, (uint64_t[]){(uint64_t)(int64_t)code, (uint64_t)text, (uint64_t)&len});
 	place(class, handle, on, sizeof(on));
@@ -89,7 +89,7 @@ static void fatal(unsigned class, void *handle, int code, const char *name)
 	say(who, "MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,", "");
 	say(who, "   and potentially your MPI job)", "");
 	rdb_call(RDB_Abort, 3, (uint64_t[]){comm, (uint64_t)(int64_t)code, 1});
-	rdb_syscall(SYS_exit_group, code, 0, 0, 0, 0, 0);
+	raw_syscall(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 
 static MPI_Comm comm_handle(uint32_t id)
@@ -99,7 +99,7 @@ static MPI_Comm comm_handle(uint32_t id)
 	return id == 3 ? MPI_COMM_SELF : MPI_COMM_WORLD;
 }
 
-/* Files have no default but this one (MPI-3.1 13.7). */
+/* The default for files is MPI_ERRORS_RETURN (MPI-3.1, 13.7). */
 static uint32_t handler_of(unsigned class, const void *handle)
 {
 	const struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
@@ -165,7 +165,7 @@ static int handler_create(MPI_Comm_errhandler_function *fn, MPI_Errhandler *errh
 	return err ? rdb_error(MPI_COMM_WORLD, err, name) : MPI_SUCCESS;
 }
 
-/* Is it an object that may have one?  Of files, MPI_FILE_NULL: for those that are opened later. */
+/* Whether the object may have an error handler.  MPI_FILE_NULL has that of files opened later. */
 static int may_have(unsigned class, const void *handle)
 {
 	return rdb_id(class, handle) >= (class == RDB_FILE ? RDB_NULL_ID : RDB_NULL_ID + 1);
@@ -244,7 +244,7 @@ RDB_MPI(int, Errhandler_get, MPI_Comm comm, MPI_Errhandler *errhandler)
 	return handler_get(RDB_COMM, comm, errhandler, "MPI_Errhandler_get");
 }
 
-/* The handler itself stays: communicators may still have it. */
+/* The handler is kept: communicators may still use it. */
 RDB_MPI(int, Errhandler_free, MPI_Errhandler *errhandler)
 {
 	if (!errhandler || rdb_id(RDB_ERRHANDLER, *errhandler) <= RDB_NULL_ID)
@@ -258,7 +258,7 @@ RDB_MPI(int, Comm_call_errhandler, MPI_Comm comm, int errorcode)
 	return handler_call(RDB_COMM, comm, errorcode, "MPI_Comm_call_errhandler");
 }
 
-/* The same for windows and files, whose handlers have a type of their own and are one in C. */
+/* The same for windows, files and sessions, whose handlers have types of their own. */
 #define HANDLERS(kind, class, handle_type) \
 	RDB_MPI(int, kind##_create_errhandler, kind##_handler *fn, MPI_Errhandler *errhandler) \
 	{ \

@@ -1,7 +1,7 @@
-/* Files: whom their errors are told (MPI-3.1 13.7). */
+/* Error handlers of files (MPI-3.1, 13.7). */
 #include "stub.h"
 
-/* A file that is opened takes over what MPI_FILE_NULL has; its id may have been another's before. */
+/* A new file gets the error handler of MPI_FILE_NULL; its id may have belonged to another file before. */
 void rdb_file_opened(MPI_File file)
 {
 	const struct rdb_object *from = rdb_object_find(RDB_FILE, RDB_NULL_ID);

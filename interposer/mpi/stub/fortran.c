@@ -1,11 +1,11 @@
-/* Fortran's numbers of handles, its strings, and what else its library asks of Open MPI's libmpi. */
+/* Fortran's numbers of handles, its strings, and other functions of libmpi that Open MPI's Fortran library needs. */
 #include "fortran.h"
 
 extern char mpi_fortran_status_ignore_[], mpi_fortran_statuses_ignore_[];
 EXPORT MPI_Fint *MPI_F_STATUS_IGNORE = (MPI_Fint *)mpi_fortran_status_ignore_;
 EXPORT MPI_Fint *MPI_F_STATUSES_IGNORE = (MPI_Fint *)mpi_fortran_statuses_ignore_;
 
-/* The C library's, which the program has: its Fortran library frees what it gets from here. */
+/* From the program's C library: the Fortran library frees memory that it gets from here. */
 extern void *malloc(size_t) __attribute__((weak));
 extern void free(void *) __attribute__((weak));
 
@@ -24,13 +24,13 @@ void *rdb_fortran_handle(unsigned class, MPI_Fint number)
 	uint32_t id = number >= 0 && (uint32_t)number < known->count ? known->ids[number] : 0;
 
 	if (number < RDB_FIRST_DYNAMIC)
-		return id ? HANDLE(class, id) : NULL; /* as Open MPI: a call that is given it fails */
+		return id ? HANDLE(class, id) : NULL; /* NULL as in Open MPI: calls with it fail */
 	if (class == RDB_OP || (class == RDB_REQUEST && rdb_generalized((uint32_t)number)))
 		return rdb_body(class, (uint32_t)number);
 	return rdb_handle(class, (uint32_t)number);
 }
 
-/* For the Fortran library. */
+/* A handle that the Fortran library can look into. */
 static void *with_body(unsigned class, MPI_Fint number)
 {
 	void *handle = number >= RDB_FIRST_DYNAMIC ? rdb_body(class, (uint32_t)number)
@@ -52,7 +52,8 @@ static void *with_body(unsigned class, MPI_Fint number)
 		return rdb_fortran_handle(class, number); \
 	}
 
-/* The Fortran library calls the PMPI_ name and looks into what it gets; a C program gets the handle that it knows. */
+/* The Fortran library calls the PMPI_ function and looks into the handle; C programs call the MPI_ function and get the
+ * usual handle. */
 #define CONVERSIONS_LOOKED_INTO(name, class, handle_type, looked_into) \
 	RDB_MPI(MPI_Fint, name##_c2f, handle_type handle) \
 	{ \
@@ -79,7 +80,7 @@ CONVERSIONS_LOOKED_INTO(Win, RDB_WIN, MPI_Win, with_body(RDB_WIN, number))
 CONVERSIONS(File, RDB_FILE, MPI_File)
 CONVERSIONS(Session, RDB_SESSION, MPI_Session)
 
-/* Their words are the structure's. */
+/* All kinds of statuses have the same words. */
 static int status_copied(const void *from, void *to)
 {
 	const void *const ignored[] = {NULL, MPI_F_STATUS_IGNORE, MPI_F_STATUSES_IGNORE};
@@ -103,7 +104,7 @@ STATUS_COPIED(Status_f082c, MPI_F08_status, MPI_Status)
 STATUS_COPIED(Status_f2f08, MPI_Fint, MPI_F08_status)
 STATUS_COPIED(Status_f082f, MPI_F08_status, MPI_Fint)
 
-/* Without the blanks around it. */
+/* Copies a string without leading and trailing blanks. */
 static char *string_of(const char *text, int length)
 {
 	char *copy;
@@ -169,7 +170,7 @@ static int blank(const char *text, int length)
 	return length <= 0;
 }
 
-/* The first blank string is its end. */
+/* A blank string ends the array. */
 EXPORT int ompi_fortran_argv_blank_f2c(const char *array, int length, int stride, char ***argv);
 EXPORT int ompi_fortran_argv_blank_f2c(const char *array, int length, int stride, char ***argv)
 {
@@ -180,7 +181,7 @@ EXPORT int ompi_fortran_argv_blank_f2c(const char *array, int length, int stride
 	return strings(array, count, length, stride, argv);
 }
 
-/* array(commands, *): a command's arguments are `commands` strings apart. */
+/* array(commands, *): arguments of one command are `commands` strings apart. */
 EXPORT int ompi_fortran_multiple_argvs_f2c(int commands, const char *array, int length, char ****argv);
 EXPORT int ompi_fortran_multiple_argvs_f2c(int commands, const char *array, int length, char ****argv)
 {
@@ -193,7 +194,7 @@ EXPORT int ompi_fortran_multiple_argvs_f2c(int commands, const char *array, int 
 	return err;
 }
 
-/* MPI_Type_match_size; a type that is found is Fortran's. */
+/* MPI_Type_match_size; returns a Fortran type. */
 EXPORT const void *ompi_datatype_match_size(int size, uint16_t kind, uint16_t language);
 EXPORT const void *ompi_datatype_match_size(int size, uint16_t kind, uint16_t language __attribute__((unused)))
 {
@@ -212,8 +213,8 @@ EXPORT const void *ompi_datatype_match_size(int size, uint16_t kind, uint16_t la
 	return HANDLE(RDB_TYPE, RDB_NULL_ID);
 }
 
-/* Open MPI 5's Fortran library asks for info by these, which tell no error handler, and gets strings of its libopen-pal: it gives them
- * back there. */
+/* Open MPI 5's Fortran library gets info values by these functions, which call no error handler.  The strings must be
+ * made by its libopen-pal, which also frees them. */
 extern void *opal_cstring_create(const char *) __attribute__((weak));
 
 static int string_created(const char *text, void **string)
@@ -230,7 +231,7 @@ EXPORT int ompi_info_get_valuelen(MPI_Info info, const char *key, int *length, i
 	uint64_t id = rdb_id(RDB_INFO, info);
 
 	*flag = 0;
-	if (id == RDB_NULL_ID) /* as an empty one */
+	if (id == RDB_NULL_ID) /* as an empty info object */
 		return MPI_SUCCESS;
 	return (int)rdb_call(RDB_Info_get_valuelen, 4,
 			     (uint64_t[]){id, (uint64_t)key, (uint64_t)length, (uint64_t)flag});

@@ -2,7 +2,7 @@
 #include "callbacks.h"
 #include "fortran.h"
 
-/* Copy and delete functions have references to numbers: to default integers, if they are MPI-1's, or of addresses' size. */
+/* Copy and delete functions get references to numbers: default integers for MPI-1's functions, else address-sized. */
 typedef void copy_integers(MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *);
 typedef void copy_addresses(MPI_Fint *, MPI_Fint *, MPI_Aint *, MPI_Aint *, MPI_Aint *, MPI_Fint *, MPI_Fint *);
 typedef void delete_integers(MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *);
@@ -46,7 +46,7 @@ void rdb_fortran_errhandler(void *fn, unsigned class, void *handle, int *code)
 	((void (*)(MPI_Fint *, MPI_Fint *))fn)(&number, code);
 }
 
-/* The library's numbers of communicators, datatypes and windows as those that have attributes. */
+/* Class of the library's number for an object with attributes. */
 static unsigned class_of(int kind)
 {
 	static const unsigned classes[] = {0, RDB_COMM, RDB_TYPE, RDB_WIN};
@@ -94,7 +94,7 @@ static unsigned class_at(const struct rdb_predef *object)
 KEYVALS(fint, MPI_Fint, IN_FORTRAN_INTEGER)
 KEYVALS(aint, MPI_Aint, IN_FORTRAN_ADDRESS)
 
-enum { LIBRARY_FORTRAN = 2 }; /* its number of the language of an error handler */
+enum { LIBRARY_FORTRAN = 2 }; /* the library's number for Fortran error handlers */
 
 EXPORT MPI_Errhandler ompi_errhandler_create(int kind, void *fn, int language);
 EXPORT MPI_Errhandler ompi_errhandler_create(int kind __attribute__((unused)), void *fn, int language)
@@ -105,7 +105,7 @@ EXPORT MPI_Errhandler ompi_errhandler_create(int kind __attribute__((unused)), v
 	return err ? HANDLE(RDB_ERRHANDLER, RDB_NULL_ID) : made;
 }
 
-/* Of a failure that the library itself has met: negative numbers are internal ones. */
+/* An error that the library itself has found; negative codes are internal to it. */
 EXPORT int ompi_errhandler_invoke(void *errhandler, void *object, int kind, int code, const char *name);
 EXPORT int ompi_errhandler_invoke(void *errhandler __attribute__((unused)), void *object,
 				  int kind __attribute__((unused)), int code, const char *name)

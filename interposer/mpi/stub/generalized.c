@@ -1,4 +1,4 @@
-/* Generalized requests: their functions are the program's, in C or in Fortran. */
+/* Generalized requests, whose functions are C or Fortran functions of the program. */
 #include "stub.h"
 
 static int start(void *query, void *release, void *cancel, void *extra, MPI_Request *request)
@@ -19,7 +19,7 @@ RDB_MPI(int, Grequest_start, MPI_Grequest_query_function *query, MPI_Grequest_fr
 #else
 #include "fortran.h"
 
-/* Open MPI's Fortran library marks a request as Fortran's after it has been made. */
+/* Open MPI's Fortran library marks a request as a Fortran one after it was made. */
 struct generalized {
 	MPI_Grequest_query_function *query;
 	MPI_Grequest_free_function *release;
@@ -29,7 +29,7 @@ struct generalized {
 	struct rdb_body *body;
 };
 
-/* The mark is looked at once: afterwards the id may be another request's. */
+/* Reads the mark only once: later the id may belong to another request. */
 static int in_c(struct generalized *g)
 {
 	if (!g->looked)

@@ -1,4 +1,4 @@
-/* Functions with large counts that are more than the small ones with larger numbers (gen/rows_large.py). */
+/* Functions with large counts that the generator cannot make from the small ones (gen/rows_large.py). */
 #include "callbacks.h"
 #include "stub.h"
 
@@ -43,7 +43,7 @@ RDB_MPI(int, Type_size_c, MPI_Datatype datatype, MPI_Count *size)
 	return PMPI_Type_size_x(datatype, size);
 }
 
-/* Packed data is the same wherever in the buffer it begins: what is before `position` is left out. */
+/* Packed data does not depend on its position in the buffer, so the call gets the buffer from `position` on. */
 RDB_MPI(int, Pack_c, const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
 	MPI_Count *position, MPI_Comm comm)
 {
@@ -84,7 +84,7 @@ RDB_MPI(int, Unpack_c, const void *inbuf, MPI_Count insize, MPI_Count *position,
 
 static MPI_Count attached;
 
-/* Of a larger buffer the library uses the beginning only. */
+/* The library uses at most INT_MAX bytes of a larger buffer. */
 RDB_MPI(int, Buffer_attach_c, void *buffer, MPI_Count size)
 {
 	int err = PMPI_Buffer_attach(buffer, clamped(size));

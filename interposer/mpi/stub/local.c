@@ -1,10 +1,11 @@
-/* Init, Finalize, time, and what needs no real MPI. */
+/* Init, Finalize, time, and functions that need no real MPI. */
 #include <sys/syscall.h>
+#include "arch/bytes.h"
 #include "stub.h"
 
-static int initialized, finalized; /* by the program */
-static int begun, ended;           /* below */
-static int begun_level;
+static int initialized, finalized; /* the program has called MPI_Init, MPI_Finalize */
+static int begun, ended;           /* the real MPI was initialized, finalized */
+static int begun_level;            /* thread level of the real MPI */
 
 int rdb_alive(void);
 int rdb_alive(void)
@@ -12,20 +13,16 @@ int rdb_alive(void)
 	return begun && !ended;
 }
 
-/* gcc may make calls of these from loops and initialisers; there is no libc here to have them. */
+/* gcc may generate calls of these for loops and initialisers; there is no libc here. */
 void *memset(void *to, int byte, size_t n)
 {
-	void *at = to;
-
-	__asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(byte) : "memory");
+	bytes_set(to, byte, n);
 	return to;
 }
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
-	void *at = to;
-
-	__asm__ volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(n) : : "memory");
+	bytes_copy(to, from, n);
 	return to;
 }
 
@@ -41,8 +38,8 @@ void rdb_absent(const char *name)
 	__builtin_trap();
 }
 
-/* MPI_Info_create and sessions may come before MPI_Init, or there is none: the world is there all the same.  What the
- * program may still ask for is not known. */
+/* MPI_Info_create and sessions may be used before or without MPI_Init: initializes the real MPI all the same.  The
+ * thread level that the program will ask for later is not known yet. */
 int rdb_begin(int level)
 {
 	int err = 0;
@@ -73,7 +70,7 @@ int rdb_session_ended(void)
 	return finalized && begun && !ended && !rdb_sessions_open() ? end() : MPI_SUCCESS;
 }
 
-/* Of a program that has only sessions nobody knows which is the last. */
+/* A program that uses only sessions may open another one at any time, so the real MPI is finalized at exit. */
 __attribute__((destructor)) static void at_exit(void)
 {
 	if (begun && !ended && !rdb_sessions_open() && (finalized || !initialized))
@@ -146,7 +143,7 @@ RDB_MPI(int, Finalized, int *flag)
 RDB_MPI(int, Abort, MPI_Comm comm, int errorcode)
 {
 	rdb_call(RDB_Abort, 3, (uint64_t[]){rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)errorcode, 0});
-	rdb_syscall(SYS_exit_group, errorcode, 0, 0, 0, 0, 0);
+	raw_syscall(SYS_exit_group, errorcode, 0, 0, 0, 0, 0);
 	__builtin_trap();
 }
 
@@ -205,7 +202,7 @@ RDB_MPI(int, Address, void *location, MPI_Aint *address)
 	return MPI_SUCCESS;
 }
 
-/* Names of MPI-1 that MPI-3 took out of the standard; old binaries have them. */
+/* Functions of MPI-1 that MPI-3 removed; old binaries use them. */
 static int retired(uint32_t index, unsigned nargs, const uint64_t *args, const char *name)
 {
 	int err = (int)rdb_call(index, nargs, args);

@@ -1,4 +1,4 @@
-/* Memory of the stub's own, and MPI_Alloc_mem: anonymous mappings of the upper half. */
+/* The stub's own memory, and MPI_Alloc_mem: anonymous mappings in the upper half. */
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include "stub.h"
@@ -13,7 +13,7 @@ static char *chunk, *chunk_end;
 void rdb_lock(struct rdb_lock *lock)
 {
 	while (__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE))
-		rdb_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		raw_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
 void rdb_unlock(struct rdb_lock *lock)
@@ -23,7 +23,7 @@ void rdb_unlock(struct rdb_lock *lock)
 
 void *rdb_map(size_t bytes)
 {
-	long at = rdb_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long at = raw_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return at < 0 && at > -4096 ? NULL : (void *)at;
 }
@@ -49,7 +49,7 @@ static void *take_piece(void)
 	return piece;
 }
 
-/* NULL: no memory. */
+/* At most PIECE bytes, zeroed.  NULL: no memory. */
 void *rdb_alloc(size_t bytes)
 {
 	void *piece;
@@ -74,7 +74,7 @@ void rdb_free(void *piece, size_t bytes __attribute__((unused)))
 	rdb_unlock(&pieces);
 }
 
-/* The length stands in the 64 bytes before what the program gets. */
+/* The length is in the 64 bytes before the program's memory. */
 RDB_MPI(int, Alloc_mem, MPI_Aint size, MPI_Info info __attribute__((unused)), void *baseptr)
 {
 	size_t *head;
@@ -94,6 +94,6 @@ RDB_MPI(int, Free_mem, void *base)
 	size_t *head = (size_t *)((char *)base - 64);
 
 	if (base)
-		rdb_syscall(SYS_munmap, (long)head, (long)*head, 0, 0, 0, 0);
+		raw_syscall(SYS_munmap, (long)head, (long)*head, 0, 0, 0, 0);
 	return MPI_SUCCESS;
 }

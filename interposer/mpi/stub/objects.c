@@ -1,4 +1,4 @@
-/* What the stub itself knows of communicators and datatypes: error handlers, attributes. */
+/* Data that the stub keeps for objects: error handlers, attributes, windows. */
 #include "fortran.h"
 
 static struct rdb_lock lock;
@@ -13,7 +13,7 @@ static struct rdb_object *find(unsigned class, uint32_t id)
 	return object;
 }
 
-/* NULL: nothing is known of it: default error handler, no attributes. */
+/* NULL: default error handler and no attributes. */
 struct rdb_object *rdb_object_find(unsigned class, uint32_t id)
 {
 	struct rdb_object *object;

@@ -1,4 +1,4 @@
-/* Operations of the program's own. */
+/* Operations of the program. */
 #include "callbacks.h"
 #include "stub.h"
 
@@ -23,13 +23,13 @@ RDB_MPI(int, Op_create_c, MPI_User_function_c *fn, int commute, MPI_Op *op)
 #else
 #include "fortran.h"
 
-/* Open MPI's Fortran library marks an operation as Fortran's after it has been made. */
+/* Open MPI's Fortran library marks an operation as a Fortran one after it was made. */
 struct op {
 	MPI_User_function *fn;
 	const struct rdb_body *body;
-	int large; /* it takes a large count */
+	int large; /* fn takes a large count */
 };
-enum { OP_STATE = 0x100 }; /* where the body has it */
+enum { OP_STATE = 0x100 }; /* offset of the pointer to struct op in the body */
 
 static void call(void *in, void *inout, int *len, MPI_Datatype *type, const struct op *op)
 {
@@ -53,7 +53,7 @@ static void made(struct op *state, MPI_Op *op)
 	struct rdb_body *body = rdb_body(RDB_OP, rdb_id(RDB_OP, *op));
 	struct op **place = (struct op **)(body->bytes + OP_STATE);
 
-	if (*place) /* of the operation that had this id before */
+	if (*place) /* state of an operation that had this id before */
 		rdb_free(*place, sizeof(**place));
 	*place = state;
 	*(int *)(body->bytes + OP_FLAGS) = 0;

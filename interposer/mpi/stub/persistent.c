@@ -11,10 +11,10 @@ struct persistent {
 	uint32_t id, index, nargs;
 	uint64_t args[ARGUMENTS];
 	const char *name;
-	MPI_Comm comm;     /* a duplicate: starts may be in another order in each rank */
-	MPI_Request inner; /* what was started, until it is complete */
+	MPI_Comm comm;     /* a duplicate, because ranks may start such requests in different orders */
+	MPI_Request inner; /* the nonblocking collective that was started, until it is complete */
 #ifndef RDB_CORE
-	struct rdb_body body; /* Open MPI 5's Fortran library stores there what to free with the request */
+	struct rdb_body body; /* Open MPI 5's Fortran library stores in it what to free with the request */
 #endif
 	struct held *held[HELD];
 	void *types[CONVERTED];
@@ -26,11 +26,11 @@ struct held {
 	struct held *next;
 	unsigned class, count;
 	uint32_t id;
-	int freed; /* by the program */
+	int freed; /* the program has freed it */
 };
 
 static struct rdb_lock lock;
-static struct persistent *all; /* only added to, and used again */
+static struct persistent *all; /* entries are never removed, but used again */
 static struct held *held;
 static uint32_t next_id = FIRST_ID;
 
@@ -87,7 +87,7 @@ int rdb_persistent_keeps(unsigned class, void *handle)
 	return 0;
 }
 
-/* How many datatypes MPI_Alltoallw and its neighbourhood kin are given. */
+/* Number of datatypes in arguments of MPI_Neighbor_alltoallw. */
 static int types_of(MPI_Comm comm, int sending)
 {
 	enum { CART = 1, GRAPH = 2, DIST_GRAPH = 3 };
@@ -117,7 +117,7 @@ static int peers_of(MPI_Comm comm)
 	return n;
 }
 
-/* In another ABI's libmpi the array is the shim's, which is gone afterwards. */
+/* Copies an array of datatypes: in another ABI's libmpi it belongs to the shim and ends with the call. */
 static int keep_types(struct persistent *one, unsigned place, int n, unsigned which)
 {
 	size_t bytes = (size_t)(n > 0 ? n : 1) * sizeof(void *);
@@ -261,7 +261,7 @@ int rdb_persistent_free(MPI_Request *request)
 		release(one->held[i]);
 	for (int i = 0; i < CONVERTED; i++)
 		if (one->types[i])
-			rdb_syscall(SYS_munmap, (long)one->types[i], (long)one->type_bytes[i], 0, 0, 0, 0);
+			raw_syscall(SYS_munmap, (long)one->types[i], (long)one->type_bytes[i], 0, 0, 0, 0);
 	one->used = 0;
 	*request = REQUEST_NULL;
 	return err;
@@ -294,5 +294,5 @@ void rdb_swap_out(struct rdb_swap *swap)
 		swap->requests[i] = swap->were[i];
 	}
 	if (swap->were)
-		rdb_syscall(SYS_munmap, (long)swap->were, (long)swap->bytes, 0, 0, 0, 0);
+		raw_syscall(SYS_munmap, (long)swap->were, (long)swap->bytes, 0, 0, 0, 0);
 }

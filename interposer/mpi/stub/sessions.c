@@ -1,4 +1,4 @@
-/* Sessions (MPI-4.0, 11.3), made of the world: its processes and groups of these are all that there is. */
+/* Sessions (MPI-4.0, 11.3).  All of them are made of MPI_COMM_WORLD and its processes. */
 #include "stub.h"
 
 enum { MAX_NAME = 64, TAGS = 32767 };
@@ -116,7 +116,7 @@ RDB_MPI(int, Session_get_nth_pset, MPI_Session session, MPI_Info info __attribut
 	return MPI_SUCCESS;
 }
 
-/* NULL: there is none of that name. */
+/* The communicator of a process set; NULL: there is no such set. */
 static MPI_Comm comm_of(const char *pset)
 {
 	return equal(pset, psets[0]) ? MPI_COMM_WORLD : equal(pset, psets[1]) ? MPI_COMM_SELF : NULL;
@@ -161,7 +161,7 @@ RDB_MPI(int, Group_from_session_pset, MPI_Session session, const char *pset_name
 	return PMPI_Comm_group(comm_of(pset_name), group);
 }
 
-/* Who calls with the same string meets; the tags of MPI_Comm_create_group are apart from those of messages. */
+/* Calls with the same string belong together.  Tags of MPI_Comm_create_group are separate from those of messages. */
 static int tag_of(const char *text)
 {
 	uint32_t hash = 2166136261u;

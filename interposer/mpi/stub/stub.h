@@ -1,15 +1,17 @@
 /* The upper half's libmpi: Open MPI 4.1's C ABI in front of the gate.
  *
- * It lives in the program: it needs no other library, keeps no thread-local data, and all it does
- * by itself is deterministic.  Types and constants are those of Open MPI's mpi.h, written here
- * because that header is not there where another MPI is installed.
+ * It is part of the program: it needs no other library, keeps no thread-local data, and is deterministic apart from the
+ * gate's answers.  Types and constants are those of Open MPI's mpi.h; they are repeated here because another MPI may be
+ * installed.
  */
 #ifndef RDB_MPI_STUB_H
 #define RDB_MPI_STUB_H
 #include <stddef.h>
 #include <stdint.h>
+#include "arch/gate_call.h"
+#include "arch/syscall.h"
 #include "functions.h"
-#include "crossing/gate.h"
+#include "interface/gate.h"
 #include "handles.h"
 
 typedef struct rdb_predef *MPI_Comm, *MPI_Datatype, *MPI_Group, *MPI_Op, *MPI_Request, *MPI_Message, *MPI_Info,
@@ -17,7 +19,6 @@ typedef struct rdb_predef *MPI_Comm, *MPI_Datatype, *MPI_Group, *MPI_Op, *MPI_Re
 typedef ptrdiff_t MPI_Aint;
 typedef int MPI_Fint;
 typedef long long MPI_Count, MPI_Offset;
-typedef int MPI_Fint;
 typedef struct {
 	int MPI_SOURCE, MPI_TAG, MPI_ERROR;
 	int cancelled;
@@ -64,7 +65,7 @@ enum {
 #define MPI_MAX_ERROR_STRING 256
 #define MPI_MAX_OBJECT_NAME 64
 
-#ifdef RDB_CORE /* in another ABI's libmpi (shim/): called by the shims alone, which have the public names */
+#ifdef RDB_CORE /* in another ABI's libmpi (shim/): only the shims, which have the public names, call these functions */
 #include "core_names.h"
 #define EXPORT
 #define RDB_MPI(result, name, ...) \
@@ -82,7 +83,7 @@ enum {
 	EXPORT result PMPI_##name(__VA_ARGS__); \
 	EXPORT result MPI_##name(__VA_ARGS__) __attribute__((weak, alias("PMPI_" #name))); \
 	EXPORT result PMPI_##name(__VA_ARGS__)
-/* A function that is not there yet: the lower half says so and ends the recording. */
+/* A function that is not supported: the lower half reports it and ends the process. */
 #define RDB_ALIAS(name) EXPORT void name(void) __attribute__((weak, alias("P" #name)));
 #define RDB_REFUSED(symbol, index, name) \
 	EXPORT void symbol(void) \
@@ -96,7 +97,7 @@ enum {
 		rdb_internal(#name); \
 	}
 
-/* A function of the standard that the library does not have, so that a program which only mentions it starts. */
+/* A function of the standard that the library does not have: a program that refers to it starts, but cannot call it. */
 #define RDB_ABSENT(name) \
 	EXPORT void P##name(void) \
 	{ \
@@ -123,44 +124,32 @@ static inline int64_t rdb_call(uint32_t index, uint32_t nargs, const uint64_t *a
 	return rdb_gate_call(RDB_FN(RDB_NS_MPI, index), nargs, args);
 }
 
-static inline long rdb_syscall(long nr, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
-
 void rdb_internal(const char *name) __attribute__((noreturn));
 void rdb_absent(const char *name) __attribute__((noreturn));
 
-/* memory.c: around what the stub's threads share; never held where the program's functions are called. */
+/* memory.c: a lock for data shared by threads; never held while functions of the program are called. */
 struct rdb_lock {
 	int taken;
 };
 void rdb_lock(struct rdb_lock *lock);
 void rdb_unlock(struct rdb_lock *lock);
 
-/* memory.c: small pieces that are never given back to the system. */
+/* memory.c: memory of at most 64 bytes, which is never given back to the system. */
 void *rdb_alloc(size_t bytes);
 void rdb_free(void *piece, size_t bytes);
 
-/* errors.c: hears of every failure.  `result` is an error code and, above 32 bits, the id of the
- * communicator that a request belonged to.  Returns the code, if it returns. */
+/* errors.c: calls the error handler; every failure is passed here.  `result`: error code and, in the upper 32 bits, the
+ * id of the communicator that a request belonged to, or 0: `comm`.  Returns the code, if it returns. */
 int rdb_error(MPI_Comm comm, int64_t result, const char *name);
-/* The same of a window or a file; a file that is none: MPI_FILE_NULL's handler. */
+/* The same for a window, file or session; for an invalid file, MPI_FILE_NULL's handler is called. */
 int rdb_error_on(unsigned class, void *handle, int64_t result, const char *name);
 
-/* objects.c: what the stub knows of one communicator or datatype. */
+/* objects.c: data that the stub keeps for one object. */
 struct rdb_attr {
 	struct rdb_attr *next; /* newest first */
 	int keyval;
-	enum rdb_language { IN_C, IN_FORTRAN_INTEGER, IN_FORTRAN_ADDRESS } language; /* who has set it */
-	void *value;                                                                 /* or a number */
+	enum rdb_language { IN_C, IN_FORTRAN_INTEGER, IN_FORTRAN_ADDRESS } language; /* in which it was set */
+	void *value;                                                                 /* a number if set in Fortran */
 };
 struct rdb_object {
 	struct rdb_object *next;
@@ -182,30 +171,30 @@ int rdb_type_copied(MPI_Datatype from, MPI_Datatype *to);
 int rdb_type_freed(MPI_Datatype *type);
 int rdb_win_freed(MPI_Win *win);
 int rdb_attrs_delete_all(unsigned class, void *handle);
-/* For Fortran: its callbacks have another way to be called, its attributes are numbers. */
+/* With the language: Fortran callbacks are called in another way, and Fortran attributes are numbers. */
 int rdb_keyval_create(unsigned class, void *copy, void *delete, int *id, void *extra, enum rdb_language language);
 int rdb_attr_set(unsigned class, void *handle, int id, void *value, enum rdb_language language, const char *name);
 int rdb_attr_number(unsigned class, void *handle, int id, int64_t *number, int *flag, const char *name);
 
-/* errors.c: the same. */
+/* errors.c: with the language, too. */
 int rdb_errhandler_create(void *fn, enum rdb_language language, MPI_Errhandler *errhandler);
 
-/* windows.c: MPI_WIN_BASE and its kin. */
+/* windows.c: predefined attributes, MPI_WIN_BASE to MPI_WIN_MODEL. */
 int rdb_window_attribute(MPI_Win win, int keyval, void **value, int *flag);
 
 /* files.c */
 void rdb_file_opened(MPI_File file);
 
-/* local.c: starts MPI below, for what may be called before MPI_Init; 0 or an error code. */
+/* local.c: initializes the real MPI, for functions that may be called before MPI_Init; 0 or an error code. */
 int rdb_begin(int level);
 enum { RDB_LEVEL_MULTIPLE = 3 };
 int rdb_session_ended(void);
 int rdb_sessions_open(void); /* sessions.c */
 
-/* objects.c: the predefined handle of that name. */
+/* objects.c: the predefined handle with this name, or the null handle. */
 void *rdb_predefined_named(unsigned class, const char *name);
 
-/* memory.c: NULL: no memory. */
+/* memory.c: a new anonymous mapping; NULL: no memory. */
 void *rdb_map(size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Windows: their memory, which is the program's, and their predefined attributes. */
+/* Windows: their memory, which belongs to the program, and their predefined attributes. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -11,7 +11,7 @@ enum { FLAVOR_CREATE = 1, FLAVOR_ALLOCATE, FLAVOR_DYNAMIC, FLAVOR_SHARED };
 struct rdb_window {
 	void *base;
 	MPI_Aint size;
-	void *mapped; /* by us, until it is freed */
+	void *mapped; /* memory that we have mapped, until the window is freed; or NULL */
 	size_t mapped_bytes;
 	int unit, flavor, model;
 };
@@ -24,7 +24,7 @@ static uint64_t number(int value)
 static void unmap(void *at, size_t bytes)
 {
 	if (at)
-		rdb_syscall(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
+		raw_syscall(SYS_munmap, (long)at, (long)bytes, 0, 0, 0, 0);
 }
 
 static int made(MPI_Win win, const struct rdb_window *like)
@@ -60,7 +60,7 @@ RDB_MPI(int, Win_create_dynamic, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 	return made(*win, &(struct rdb_window){.unit = 1, .flavor = FLAVOR_DYNAMIC});
 }
 
-/* The real side chooses where in the first 64 bytes it begins: at an address that is as even as the public copy's. */
+/* The real side chooses the window's begin within the first 64 bytes, with the same alignment as the public copy. */
 RDB_MPI(int, Win_allocate, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
 	size_t bytes = (size > 0 ? (size_t)size : 1) + 64;
@@ -82,19 +82,19 @@ RDB_MPI(int, Win_allocate, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm
 					       .flavor = FLAVOR_ALLOCATE});
 }
 
-/* All ranks map one file, which the lower half of the first has made; NULL: cannot be. */
+/* Maps the file that the lower half of the first rank has made; NULL: failed. */
 static char *map_shared(const struct window_plan *plan)
 {
-	long fd = rdb_syscall(SYS_open, (long)plan->path, O_RDWR | O_CLOEXEC, 0, 0, 0, 0), at;
+	long fd = raw_syscall(SYS_open, (long)plan->path, O_RDWR | O_CLOEXEC, 0, 0, 0, 0), at;
 
 	if (fd < 0)
 		return NULL;
-	at = rdb_syscall(SYS_mmap, 0, (long)plan->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	rdb_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+	at = raw_syscall(SYS_mmap, 0, (long)plan->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 	return at < 0 && at > -4096 ? NULL : (char *)at;
 }
 
-/* Two steps, both of all ranks: who has how much, and, when all have it mapped, the window. */
+/* Two steps, each collective: exchanging the sizes and, when all ranks have mapped the file, making the window. */
 RDB_MPI(int, Win_allocate_shared, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win)
 {
 	struct window_plan plan = {.id = 0};

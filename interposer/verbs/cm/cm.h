@@ -1,9 +1,8 @@
 /* The upper half's librdmacm.so.1: rdma-core's ABI over TCP sockets and libibverbs.
  *
- * It is part of the program: its sockets are the program's, and what comes through them is logged as for any other,
- * so nothing here is known below.  An RDMA port stands for a TCP port from 61000 on (port.c); both peers must have this
- * library.
- * rdma-core's man pages rdma_*(3) say what the functions do.
+ * It is part of the program: its sockets are ordinary sockets of the program, and their input is logged as such.  The
+ * lower half knows nothing of this library.  An RDMA port is represented by a TCP port from 61000 on (port.c); both
+ * peers must use this library.  rdma-core's man pages rdma_*(3) describe the functions.
  */
 #ifndef RDB_CM_H
 #define RDB_CM_H
@@ -21,14 +20,14 @@
 
 struct cm_device {
 	struct ibv_context *verbs;
-	struct ibv_pd *pd; /* for those who bring none of their own */
+	struct ibv_pd *pd; /* for ids without a PD of the program; allocated when needed */
 	uint8_t max_reads, max_reads_for_peers;
 };
 
 struct cm_channel {
-	struct rdma_event_channel channel; /* its descriptor: epoll over the sockets, and `wake` */
-	int wake;                          /* readable while there are events */
-	bool awake;
+	struct rdma_event_channel channel; /* its descriptor: epoll of the sockets and `wake` */
+	int wake;                          /* eventfd, readable while there are events */
+	bool awake;                        /* `wake` is readable */
 	struct list events;
 };
 
@@ -38,15 +37,15 @@ enum cm_state {
 	CM_ADDRESS, /* resolved */
 	CM_ROUTE,
 	CM_LISTENING,
-	CM_EMBRYO,     /* a peer has connected, and not said what it wants yet */
-	CM_CONNECTING, /* the socket */
-	CM_PAUSING,    /* nobody listened: before it is tried again */
-	CM_ASKED,      /* the peer */
-	CM_ANSWERED,   /* by the peer; it waits for rdma_establish() */
-	CM_WANTED,     /* by a peer: the program accepts or rejects */
-	CM_ACCEPTED,   /* the peer does not know yet */
+	CM_EMBRYO,     /* passive side: socket accepted, request not received yet */
+	CM_CONNECTING, /* active side: the socket is connecting */
+	CM_PAUSING,    /* active side: refused; waiting to connect again */
+	CM_ASKED,      /* active side: request sent */
+	CM_ANSWERED,   /* active side: reply received; waiting for rdma_establish() */
+	CM_WANTED,     /* passive side: request received; the program accepts or rejects */
+	CM_ACCEPTED,   /* passive side: reply sent */
 	CM_CONNECTED,
-	CM_LEAVING, /* the peer was told */
+	CM_LEAVING, /* disconnect sent */
 	CM_OVER,
 };
 
@@ -54,23 +53,23 @@ struct cm_id {
 	struct rdma_cm_id id;
 	struct cm_channel *channel;
 	struct list link; /* in cm_ids */
-	bool sync;        /* calls wait for their events */
+	bool sync;        /* synchronous: calls wait for their events; the channel is its own */
 	enum cm_state state;
 	int fd;
 	struct cm_device *device;
 	unsigned sgid_index;
 	union ibv_gid sgid;
 	struct cm_id *listener;     /* of an embryo */
-	struct cm_message in, peer; /* what is coming; what the peer asked, or answered */
-	size_t got;
-	struct rdma_conn_param own; /* of our side; its private data is not kept */
+	struct cm_message in, peer; /* in: message being received; peer: its request or reply */
+	size_t got;                 /* bytes of `in` */
+	struct rdma_conn_param own; /* our parameters; private data: own_private */
 	uint8_t own_private[CM_PRIVATE];
 	uint32_t psn, qkey;
-	struct ibv_qp_init_attr *passive; /* of an endpoint that listens: for those who connect */
-	bool own_cqs;
-	unsigned given, acknowledged; /* events */
+	struct ibv_qp_init_attr *passive; /* listening endpoint: attributes of the queue pairs it creates; or NULL */
+	bool own_cqs;                     /* rdma_create_qp() has created its completion queues */
+	unsigned given, acknowledged;     /* numbers of events */
 	unsigned refusals;
-	bool bound; /* by the program: connections come from there */
+	bool bound; /* the program has bound it; connections use this source address */
 };
 
 struct cm_event {
@@ -79,7 +78,7 @@ struct cm_event {
 	uint8_t data[CM_PRIVATE];
 };
 
-/* One lock for all; cm_acked: an event was acknowledged. */
+/* cm_lock protects everything in this library; cm_acked: an event was acknowledged. */
 extern pthread_mutex_t cm_lock;
 extern pthread_cond_t cm_acked;
 extern struct list cm_ids;
@@ -100,7 +99,7 @@ static inline int cm_fail(int error)
 	return -1;
 }
 
-/* device.c: chooses the device and the GID that a local address has.  0 or an errno value. */
+/* device.c: chooses the device and the GID of a local address.  0 or an errno value. */
 int cm_device_for(struct cm_id *c, const struct sockaddr *local);
 int cm_device_pd(struct cm_id *c);
 
@@ -110,28 +109,28 @@ void cm_event_put(struct cm_channel *ch, struct cm_event *e);
 void cm_event_say(struct cm_id *c, enum rdma_cm_event_type type, int status);
 void cm_events_forget(struct cm_id *c);
 void cm_events_move(struct cm_id *c, struct cm_channel *to);
-/* What a synchronous id's call comes to. */
+/* Last step of a call: a synchronous id waits for the event and returns its status as 0 or -1 with errno. */
 int cm_complete(struct cm_id *c);
 
 /* id.c */
 struct cm_id *cm_id_new(struct cm_channel *ch, void *context, enum rdma_port_space ps);
 void cm_id_free(struct cm_id *c);
 
-/* multicast.c: of an id that goes. */
+/* multicast.c: ends the memberships of an id that is being destroyed. */
 void cm_multicast_forget(const struct cm_id *c);
 
 /* port.c: addresses, and sockets for them. */
 socklen_t cm_address_len(const struct sockaddr *a);
-/* A socket bound to where the RDMA address is; port 0: to one that is free, which is put into it. */
+/* A socket bound to the TCP address of an RDMA address.  Port 0: chooses a free port and stores it in *address. */
 int cm_socket_bound(struct sockaddr *address);
-/* Connects c->fd, a new socket, to c's destination.  0, also where it is on its way; or -1. */
+/* Connects c->fd, a new socket, to c's destination.  0 if it is connected or connecting, else -1. */
 int cm_socket_connect(struct cm_id *c);
-/* Has the channel look at the id's socket. */
+/* epoll_ctl() of the id's socket in its channel. */
 int cm_watch(struct cm_id *c, int op, uint32_t events);
 
-/* socket.c: what sockets bring.  All of a channel's that are ready. */
+/* socket.c: handles all sockets of a channel that are ready. */
 void cm_sockets_ready(struct cm_channel *ch);
-/* Goes on to connect; -1: it cannot. */
+/* Begins to connect; 0 or -1. */
 int cm_connect(struct cm_id *c);
 int cm_send(struct cm_id *c, enum cm_kind kind, const struct rdma_conn_param *p, uint32_t status);
 

@@ -1,4 +1,4 @@
-/* Connecting, accepting, rejecting, parting. */
+/* Connecting, accepting, rejecting, disconnecting. */
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include "cm.h"
@@ -10,7 +10,7 @@ static uint8_t least(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
-/* Keeps the parameters, with no more than the device can do. */
+/* Keeps the parameters, limited to what the device can do. */
 static int keep_own(struct cm_id *c, const struct rdma_conn_param *p)
 {
 	if (p)
@@ -70,7 +70,7 @@ static int accept_connection(struct cm_id *c, struct rdma_conn_param *p)
 	c->own.retry_count = c->peer.retry_count;
 	if (c->id.qp && c->id.qp_type == IBV_QPT_RC && (cm_qp_to_rtr(c) || cm_qp_to_rts(c)))
 		return -1;
-	/* Whoever sees the answer may send at once: the queue pair is ready before. */
+	/* The peer may send as soon as it has the reply, so the queue pair must be ready before. */
 	if (cm_send(c, CM_REPLY, &c->own, 0))
 		return -1;
 	c->state = c->id.qp_type == IBV_QPT_UD ? CM_CONNECTED : CM_ACCEPTED;
@@ -116,7 +116,7 @@ EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 	pthread_mutex_lock(&cm_lock);
 	cm_qp_to_error(c);
 	if (c->state == CM_CONNECTED || c->state == CM_ACCEPTED) {
-		/* If it cannot be told, its end of the socket is closed, which is an event as well. */
+		/* If this fails, the peer has closed its socket, which leads to the same event. */
 		cm_send(c, CM_DISCONNECT, NULL, 0);
 		c->state = CM_LEAVING;
 		told = true;
@@ -129,7 +129,7 @@ EXPORT int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 {
 	(void)id;
 	(void)event;
-	return 0; /* IBV_EVENT_COMM_EST says nothing that the socket will not */
+	return 0; /* IBV_EVENT_COMM_EST: CM_READY arrives through the socket as well */
 }
 
 EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen)

@@ -1,4 +1,4 @@
-/* Devices, and which of them has an address. */
+/* Devices, and finding the device of an address. */
 #include <arpa/inet.h>
 #include "cm.h"
 
@@ -68,7 +68,7 @@ static void use(struct cm_id *c, struct cm_device *d, uint8_t port, int index, c
 	c->id.route.addr.addr.ibaddr.pkey = htons(0xffff);
 }
 
-/* The port that has this very GID; or, for the loopback, which no hardware has, any. */
+/* The port that has exactly this GID.  any: for the loopback address, which no hardware has: any IPv4 GID. */
 static bool find(struct cm_id *c, const union ibv_gid *want, bool any)
 {
 	for (int i = 0; i < devices.n; i++) {

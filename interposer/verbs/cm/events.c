@@ -1,4 +1,4 @@
-/* Event channels: what has happened, in order, and acknowledging it. */
+/* Event channels: queueing, fetching and acknowledging events. */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -72,7 +72,8 @@ void cm_event_say(struct cm_id *c, enum rdma_cm_event_type type, int status)
 		cm_event_put(c->channel, e);
 }
 
-void cm_events_forget(struct cm_id *c)
+/* Takes an event of this id, or a connection request to it, out of the queue. */
+static struct cm_event *take_event(const struct cm_id *c)
 {
 	list_each(l, &c->channel->events)
 	{
@@ -80,8 +81,19 @@ void cm_events_forget(struct cm_id *c)
 		if (e->event.id != &c->id && e->event.listen_id != &c->id)
 			continue;
 		list_remove(l);
-		if (e->event.id != &c->id)
-			cm_id_free(cm_of(e->event.id)); /* who wanted to connect, and was never seen */
+		return e;
+	}
+	return NULL;
+}
+
+void cm_events_forget(struct cm_id *c)
+{
+	struct cm_event *e;
+	while ((e = take_event(c))) {
+		if (e->event.id != &c->id) { /* a connection request that the program never saw */
+			cm_events_forget(cm_of(e->event.id));
+			cm_id_free(cm_of(e->event.id));
+		}
 		free(e);
 	}
 	set_awake(c->channel);

@@ -1,4 +1,4 @@
-/* Identifiers: made, bound, moved, ended; their addresses. */
+/* Identifiers: making, binding, migrating and ending them. */
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -135,7 +135,7 @@ EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 		if (error)
 			return cm_fail(error);
 	}
-	/* At once, as the program may ask which port it is. */
+	/* Bind now: the program may ask for the port. */
 	memcpy(&id->route.addr.src_storage, addr, cm_address_len(addr));
 	c->fd = cm_socket_bound(&id->route.addr.src_addr);
 	if (c->fd < 0)

@@ -1,4 +1,4 @@
-/* What two connection managers say to each other over the TCP connection that stands for the RDMA one. */
+/* Messages of two connection managers, over a TCP connection that represents the RDMA connection. */
 #ifndef RDB_CM_MESSAGE_H
 #define RDB_CM_MESSAGE_H
 #include <stdint.h>
@@ -7,12 +7,12 @@ enum { CM_PRIVATE = 256, CM_VERSION = 1 };
 #define CM_MAGIC 0x6d636472u /* "rdcm" */
 
 enum cm_kind {
-	CM_REQUEST = 1, /* from the one that connected */
+	CM_REQUEST = 1, /* from the active side */
 	CM_REPLY,
-	CM_READY, /* the reply has come */
+	CM_READY, /* answers CM_REPLY */
 	CM_REJECT,
 	CM_DISCONNECT,
-	CM_DISCONNECTED, /* its answer */
+	CM_DISCONNECTED, /* answers CM_DISCONNECT */
 };
 
 /* Little-endian. */

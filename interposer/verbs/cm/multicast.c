@@ -1,5 +1,5 @@
-/* Multicast groups: an IPv4 group is ::ffff:a.b.c.d, as the kernel's connection manager names it on RoCE v2; an IPv6
- * address is its own. */
+/* Multicast groups: the GID of an IPv4 group is ::ffff:a.b.c.d, as with the kernel's connection manager on RoCE v2; an
+ * IPv6 address is its own GID. */
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@ struct membership {
 	struct cm_id *id;
 	struct sockaddr_storage addr;
 	union ibv_gid gid;
-	struct ibv_qp *qp; /* that was attached; NULL: the program does it */
-	int fd;            /* for which the kernel is in the group: a device on this link hears what it is sent */
+	struct ibv_qp *qp; /* attached queue pair; NULL: the program attaches its own */
+	int fd;            /* socket by which the kernel joins the group, so that a device on this link receives it */
 };
 
 static struct list joined = {&joined, &joined};

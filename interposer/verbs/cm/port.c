@@ -1,5 +1,5 @@
-/* RDMA ports have a number space of their own: a program may listen at the same number with TCP.  So each stands for a
- * TCP port above those that the kernel gives out by itself. */
+/* RDMA ports have a number space of their own: a program may listen at the same number with TCP.  So each RDMA port is
+ * mapped to a TCP port above the kernel's default range of ephemeral ports (ip(7), ip_local_port_range). */
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ socklen_t cm_address_len(const struct sockaddr *a)
 					  : 0;
 }
 
-/* At the same place in both kinds of addresses. */
+/* The port has the same offset in IPv4 and IPv6 addresses. */
 static __be16 *port_in(struct sockaddr *a)
 {
 	return &((struct sockaddr_in *)a)->sin_port;

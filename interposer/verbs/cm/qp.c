@@ -1,4 +1,4 @@
-/* Queue pairs of identifiers: made, and brought through their states as the connection goes on. */
+/* Queue pairs of identifiers: creation and state changes during the connection. */
 #include "cm.h"
 
 enum { TIMEOUT = 14, MIN_RNR_TIMER = 12 };
@@ -109,7 +109,7 @@ static struct ibv_cq *make_cq(struct cm_id *c, uint32_t entries, struct ibv_comp
 	return *channel ? ibv_create_cq(c->id.verbs, entries ? (int)entries : 1, c, *channel, 0) : NULL;
 }
 
-/* Queues for who brings none. */
+/* Creates the completion queues that the program did not pass. */
 int cm_own_cqs(struct cm_id *c, struct ibv_qp_init_attr *a)
 {
 	if (!a->recv_cq && !c->id.recv_cq) {

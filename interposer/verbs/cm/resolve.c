@@ -1,12 +1,13 @@
-/* Addresses and routes: with TCP below, there is nothing to ask anybody. */
+/* Resolving addresses and routes: with TCP below, both succeed at once. */
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "cm.h"
 
-/* The address that the kernel would send from. */
+/* Sets the source address to the one that the kernel would use for this destination; the port stays. */
 static int local_address(struct cm_id *c, const struct sockaddr *to)
 {
+	const __be16 port = rdma_get_src_port(&c->id); /* 0 if it is not bound: known when the socket is connected */
 	struct sockaddr_storage from;
 	socklen_t len = sizeof(from);
 	int fd = socket(to->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -17,11 +18,7 @@ static int local_address(struct cm_id *c, const struct sockaddr *to)
 	if (error)
 		return error;
 	memcpy(&c->id.route.addr.src_storage, &from, len);
-	/* the port is that of the connection to come */
-	if (from.ss_family == AF_INET)
-		c->id.route.addr.src_sin.sin_port = 0;
-	else
-		c->id.route.addr.src_sin6.sin6_port = 0;
+	c->id.route.addr.src_sin.sin_port = port; /* it has the same offset in IPv6 addresses */
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* rsockets: sockets that look like TCP's, over RDMA.  Here they are TCP's: the program cannot tell, but by riomap(). */
+/* rsockets: a socket API over RDMA.  Here they are TCP sockets; only riomap() shows the difference. */
 #include <fcntl.h>
 #include <poll.h>
 #include <rdma/rsocket.h>

@@ -1,4 +1,4 @@
-/* What sockets bring: connections, and messages of the size of one. */
+/* Sockets: connections and messages, which all have the same size. */
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -7,7 +7,7 @@
 
 enum {
 	REJECTED_NO_LISTENER = 8, /* the CM's reason "invalid service id" */
-	REFUSALS = 20,            /* before it is believed */
+	REFUSALS = 20,            /* connects are tried again so often */
 	PAUSE_NS = 25000000,
 };
 
@@ -36,7 +36,7 @@ int cm_send(struct cm_id *c, enum cm_kind kind, const struct rdma_conn_param *p,
 	return send(c->fd, &m, sizeof(m), MSG_NOSIGNAL) == sizeof(m) ? 0 : -1;
 }
 
-/* What the peer says of itself; its two depths seen from here. */
+/* Puts the peer's parameters into an event; its two depths are swapped to our point of view. */
 static void describe(struct cm_event *e, const struct cm_message *m)
 {
 	struct rdma_conn_param *p = &e->event.param.conn;
@@ -196,7 +196,7 @@ static void not_connected(struct cm_id *c, int error)
 		cm_event_say(c, RDMA_CM_EVENT_UNREACHABLE, -error);
 }
 
-/* Programs that have only just told each other to listen and to connect count on the slowness of the CM. */
+/* Some programs connect before their peer listens; the real CM is slow enough for them. */
 static bool pause_and_retry(struct cm_id *c)
 {
 	struct itimerspec after = {.it_value.tv_nsec = PAUSE_NS};
@@ -260,7 +260,7 @@ static void accept_one(struct cm_id *listener)
 	c->id.route.addr.src_sin.sin_port = rdma_get_src_port(&listener->id);
 }
 
-/* Whether an earlier event of the same round has ended it. */
+/* False: an earlier event of the same round has freed it. */
 static bool still_there(const struct cm_id *c)
 {
 	list_each(l, &cm_ids) if (list_entry(l, struct cm_id, link) == c) return true;

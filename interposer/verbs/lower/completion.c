@@ -2,8 +2,8 @@
 #include <unistd.h>
 #include "numbers.h"
 #include "plugin.h"
-#include "refill.h"
-#include "told.h"
+#include "synthetic_completions.h"
+#include "completion_buffers.h"
 
 enum { BATCH = 256 };
 
@@ -65,15 +65,15 @@ int64_t verbs_resize_cq(const uint64_t *a)
 int64_t verbs_destroy_cq(const uint64_t *a)
 {
 	const struct object *cq = object_find(a[0], CQ);
-	if (cq && refilled && !cq->users)
-		refill_gone(cq);
+	if (cq && synthetic && !cq->users)
+		synthetic_gone(cq);
 	return object_destroy(a[0], CQ, provider->destroy_cq);
 }
 
-/* zero between calls: providers leave gaps, and most polls find nothing */
+/* All zero between calls: providers do not fill all fields.  Cleared after use, so that empty polls stay cheap. */
 static struct ibv_wc wc[BATCH];
 static struct {
-	const struct object *cq; /* NULL: nothing was found that nobody has asked for */
+	const struct object *cq; /* queue for which wc holds n completions of a quick poll; NULL: none */
 	int n;
 } found;
 
@@ -85,14 +85,14 @@ static int batch_of(int64_t want)
 bool verbs_polls_nothing(const uint64_t *a)
 {
 	const struct object *cq = object_find(a[0], CQ);
-	if (!cq || refilled || (int)a[1] <= 0)
+	if (!cq || synthetic || (int)a[1] <= 0)
 		return false;
 	found.n = provider->poll_cq(cq->handle, batch_of((int)a[1]), wc);
 	found.cq = found.n ? cq : NULL;
 	return !found.n;
 }
 
-/* What the quick look found is in wc already, and it was the first at this queue: to == wc. */
+/* Completions of a quick poll are in wc already.  It was the first poll of this call, so to == wc. */
 static int poll_batch(const struct object *cq, int room, struct ibv_wc *to)
 {
 	if (found.cq != cq)
@@ -107,14 +107,14 @@ int64_t verbs_poll_cq(const uint64_t *a)
 	int64_t want = (int)a[1], got = 0;
 	while (got < want) {
 		int room = batch_of(want - got);
-		int n = refilled ? refill_poll(cq, room, wc) : 0;
+		int n = synthetic ? synthetic_poll(cq, room, wc) : 0;
 		if (n < room) {
 			int more = poll_batch(cq, room - n, wc + n);
 			if (more < 0 && !n)
 				return got ? got : more;
 			n += more > 0 ? more : 0;
 		}
-		told_completed(wc, n);
+		completion_buffers_completed(wc, n);
 		for (int i = 0; numbers_rebound && i < n; i++) {
 			wc[i].qp_num = shown_qp_number(wc[i].qp_num);
 			wc[i].src_qp = shown_peer_number(wc[i].src_qp);
@@ -138,7 +138,7 @@ int64_t verbs_cq_event(const uint64_t *a)
 {
 	FIND(channel, a[0], CHANNEL);
 	void *handle = NULL;
-	const struct object *first = refilled ? refill_event(channel) : NULL;
+	const struct object *first = synthetic ? synthetic_event(channel) : NULL;
 	if (first)
 		return (int64_t)first->cookie;
 	int rc = provider->cq_event(channel->handle, &handle);

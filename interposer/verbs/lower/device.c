@@ -1,9 +1,8 @@
-/* Devices, contexts, and what can be asked of them. */
+/* Devices, contexts and queries. */
 #include <fcntl.h>
 #include <unistd.h>
 #include "plugin.h"
-#include "refill.h"
-#include "../subject.h"
+#include "synthetic_completions.h"
 
 enum { DEVICES = 64 };
 
@@ -16,7 +15,7 @@ int descriptor_shown(int fd)
 int64_t verbs_devices(const uint64_t *a)
 {
 	struct verbs_device list[DEVICES];
-	if (!provider) /* as rdma-core, where the kernel has no verbs */
+	if (!provider) /* as rdma-core on a kernel without verbs */
 		return access("/sys/class/infiniband_verbs/abi_version", F_OK) ? -ENOSYS : 0;
 	unsigned room = a[1] < DEVICES ? (unsigned)a[1] : DEVICES;
 	memset(list, 0, sizeof(list));
@@ -48,7 +47,7 @@ int64_t verbs_open(const uint64_t *a)
 	return object_made(0, &made);
 }
 
-/* close(2) of a real device takes all with it that was made of it. */
+/* Closing a real device destroys all objects that were made of it. */
 int64_t verbs_close(const uint64_t *a)
 {
 	FIND(context, a[0], CONTEXT);
@@ -104,17 +103,11 @@ int64_t verbs_query_pkey(const uint64_t *a)
 	return rc;
 }
 
-enum kind event_kind(int type)
-{
-	static const enum kind kinds[] = {[SUBJECT_CQ] = CQ, [SUBJECT_QP] = QP, [SUBJECT_SRQ] = SRQ, [SUBJECT_WQ] = 0};
-	return kinds[verbs_subject((enum ibv_event_type)type)];
-}
-
 int64_t verbs_async_event(const uint64_t *a)
 {
 	FIND(context, a[0], CONTEXT);
 	const struct object *of = NULL;
-	int first = refilled ? refill_async(context, &of) : -1;
+	int first = synthetic ? synthetic_async(context, &of) : -1;
 	if (first >= 0) {
 		struct verbs_event event = {.object = of->cookie, .type = (uint32_t)first};
 		put(a[1], &event, sizeof(event));

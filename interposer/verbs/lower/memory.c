@@ -1,7 +1,7 @@
-/* Protection domains, and what is made of nothing else: regions, windows, address handles. */
+/* Protection domains and the objects made from them alone: regions, windows, address handles. */
 #include "numbers.h"
 #include "plugin.h"
-#include "told.h"
+#include "completion_buffers.h"
 
 int64_t verbs_alloc_pd(const uint64_t *a)
 {
@@ -15,7 +15,7 @@ int64_t verbs_dealloc_pd(const uint64_t *a)
 	return object_destroy(a[0], PD, provider->dealloc_pd);
 }
 
-/* With keys that the program does not know as others. */
+/* Registers a region with keys that, after a restart, the program does not know as those of another region. */
 static int register_free(const struct object *pd, const uint64_t *a, void **handle, struct verbs_keys *keys)
 {
 	void *taken[16];
@@ -40,7 +40,7 @@ int64_t verbs_reg_mr(const uint64_t *a)
 	if (rc)
 		return rc;
 	if (a[1] != a[3] || a[4] & IBV_ACCESS_ZERO_BASED)
-		told_elsewhere();
+		completion_buffers_elsewhere();
 	made.made.mr.addr = a[1];
 	made.made.mr.length = a[2];
 	made.made.mr.iova = a[3];
@@ -94,7 +94,7 @@ int64_t verbs_dereg_mr(const uint64_t *a)
 	return rc;
 }
 
-/* With a key that the program does not know as another's. */
+/* Allocates a window with a key that, after a restart, the program does not know as another's. */
 static int window_free(const struct object *pd, int type, void **handle, uint32_t *rkey)
 {
 	void *taken[16];
@@ -138,7 +138,7 @@ int64_t verbs_bind_mw(const uint64_t *a)
 	struct ibv_mw_bind bind = *(const struct ibv_mw_bind *)a[3];
 	uint32_t rkey = mw->made.mw.rkey;
 	bind.bind_info.mr = NULL;
-	told_lost(qp);
+	completion_buffers_lost(qp);
 	int rc = provider->bind_mw(qp->handle, mw->handle, mr ? mr->handle : NULL, &bind, &rkey);
 	if (rc)
 		return rc;
@@ -164,7 +164,7 @@ int64_t verbs_create_ah(const uint64_t *a)
 	return object_made(provider->create_ah(pd->handle, &attr, &made.handle), &made);
 }
 
-/* After a restart there may be none for the address alone. */
+/* After a restart the handle for the address alone may be missing. */
 static int destroy_ah(void *handle)
 {
 	return handle ? provider->destroy_ah(handle) : 0;

@@ -1,8 +1,10 @@
 #include "plugin.h"
-#include "told.h"
+#include "subject.h"
+
+verbs_fn *const *object_ends;
 
 static struct {
-	struct object **by_id; /* NULL: gone */
+	struct object **by_id; /* [id - 1]; NULL: destroyed */
 	uint32_t n, room;
 } table;
 
@@ -120,21 +122,21 @@ static bool made_of(const struct object *o, const struct object *context)
 
 void objects_destroy_of(const struct object *context)
 {
-	verbs_fn *const destroy[] = {
-		[PD] = verbs_dealloc_pd, [MR] = verbs_dereg_mr,     [MW] = verbs_dealloc_mw,
-		[CQ] = verbs_destroy_cq, [SRQ] = verbs_destroy_srq, [CHANNEL] = verbs_destroy_channel,
-		[QP] = verbs_destroy_qp, [AH] = verbs_destroy_ah,
-	};
 	for (uint32_t i = table.n; i-- > 0;) {
 		const struct object *o = table.by_id[i];
 		if (o && o != context && made_of(o, context))
-			destroy[o->kind](&(uint64_t){o->id});
+			object_ends[o->kind](&(uint64_t){o->id});
 	}
 }
 
 void objects_forget(void)
 {
-	told_forget();
 	for (uint32_t i = 0; i < table.n; i++)
-		table.by_id[i] = NULL; /* not freed: a copy of the parent's heap, in an unknown state */
+		table.by_id[i] = NULL; /* not freed: the copied heap may have been in use during the fork */
+}
+
+enum kind event_kind(int type)
+{
+	static const enum kind kinds[] = {[SUBJECT_CQ] = CQ, [SUBJECT_QP] = QP, [SUBJECT_SRQ] = SRQ, [SUBJECT_WQ] = 0};
+	return kinds[verbs_subject((enum ibv_event_type)type)];
 }

@@ -1,64 +1,27 @@
-/* The plug-in's face to the boundary: which provider, which call. */
+/* The plug-in's interface to the boundary: provider and dispatch of calls. */
 #include "numbers.h"
 #include "plugin.h"
-
-#pragma weak verbs_soft
-#pragma weak verbs_real
-
-const struct rdb_host *host;
-const struct verbs_provider *provider; /* NULL: there are no devices */
+#include "completion_buffers.h"
 
 static verbs_fn *const calls[VERBS_CALLS] = {
-	[VERBS_DEVICES] = verbs_devices,
-	[VERBS_OPEN] = verbs_open,
-	[VERBS_CLOSE] = verbs_close,
-	[VERBS_QUERY_DEVICE] = verbs_query_device,
-	[VERBS_QUERY_PORT] = verbs_query_port,
-	[VERBS_QUERY_GID] = verbs_query_gid,
-	[VERBS_QUERY_PKEY] = verbs_query_pkey,
-	[VERBS_ASYNC_EVENT] = verbs_async_event,
-	[VERBS_ALLOC_PD] = verbs_alloc_pd,
-	[VERBS_DEALLOC_PD] = verbs_dealloc_pd,
-	[VERBS_REG_MR] = verbs_reg_mr,
-	[VERBS_REREG_MR] = verbs_rereg_mr,
-	[VERBS_DEREG_MR] = verbs_dereg_mr,
-	[VERBS_ALLOC_MW] = verbs_alloc_mw,
-	[VERBS_DEALLOC_MW] = verbs_dealloc_mw,
-	[VERBS_BIND_MW] = verbs_bind_mw,
-	[VERBS_CREATE_CHANNEL] = verbs_create_channel,
-	[VERBS_DESTROY_CHANNEL] = verbs_destroy_channel,
-	[VERBS_CREATE_CQ] = verbs_create_cq,
-	[VERBS_RESIZE_CQ] = verbs_resize_cq,
-	[VERBS_DESTROY_CQ] = verbs_destroy_cq,
-	[VERBS_POLL_CQ] = verbs_poll_cq,
-	[VERBS_NOTIFY_CQ] = verbs_notify_cq,
-	[VERBS_CQ_EVENT] = verbs_cq_event,
-	[VERBS_CREATE_SRQ] = verbs_create_srq,
-	[VERBS_MODIFY_SRQ] = verbs_modify_srq,
-	[VERBS_QUERY_SRQ] = verbs_query_srq,
-	[VERBS_DESTROY_SRQ] = verbs_destroy_srq,
-	[VERBS_POST_SRQ_RECV] = verbs_post_srq_recv,
-	[VERBS_CREATE_QP] = verbs_create_qp,
-	[VERBS_MODIFY_QP] = verbs_modify_qp,
-	[VERBS_QUERY_QP] = verbs_query_qp,
-	[VERBS_DESTROY_QP] = verbs_destroy_qp,
-	[VERBS_POST_SEND] = verbs_post_send,
-	[VERBS_POST_RECV] = verbs_post_recv,
-	[VERBS_CREATE_AH] = verbs_create_ah,
-	[VERBS_DESTROY_AH] = verbs_destroy_ah,
-	[VERBS_ATTACH_MCAST] = verbs_attach_mcast,
-	[VERBS_DETACH_MCAST] = verbs_detach_mcast,
-	[VERBS_FORK] = verbs_fork,
+#define CALL(number, function, name) [VERBS_##number] = verbs_##function,
+#include "calls.def"
+#undef CALL
 };
 
-/* Not yet, on the way to a cut (restart.c). */
+static verbs_fn *const ends[] = {
+	[PD] = verbs_dealloc_pd, [MR] = verbs_dereg_mr,     [MW] = verbs_dealloc_mw,
+	[CQ] = verbs_destroy_cq, [SRQ] = verbs_destroy_srq, [CHANNEL] = verbs_destroy_channel,
+	[QP] = verbs_destroy_qp, [AH] = verbs_destroy_ah,
+};
+
+/* A function of its own because `host` changes: on the way to a cut, its `out` does nothing (restart.c). */
 static void wrote(void *upper, size_t len)
 {
 	host->out(upper, len);
 }
 
-static struct verbs_above above;
-static bool forked; /* the provider has to be started again, if the child asks for it */
+static bool forked; /* in a child: the provider must be started again before the next call */
 
 static void arrival(const struct verbs_arrival *a)
 {
@@ -99,44 +62,13 @@ static void happened(int type, void *handle)
 	host->note(RDB_NOTE_ASYNC, &note, sizeof(note));
 }
 
-static const struct verbs_provider *started(const struct verbs_provider *p)
-{
-	int rc = p->start(&above);
-	if (rc)
-		host->warn("the %s HCA cannot be used: %s", p->name, strerror(-rc));
-	return rc ? NULL : p;
-}
-
-static const struct verbs_provider *real_with_devices(void)
-{
-	struct verbs_device one;
-	const struct verbs_provider *p = verbs_real ? verbs_real() : NULL;
-	if (!p || p->start(&above))
-		return NULL;
-	if (p->devices(&one, 1) > 0)
-		return p;
-	p->stop();
-	return NULL;
-}
-
-const struct verbs_provider *provider_choose(const char *hca)
-{
-	hca = hca ? hca : "auto";
-	if (!strcmp(hca, "soft") && verbs_soft)
-		return started(verbs_soft());
-	if (!strcmp(hca, "real") && verbs_real)
-		return started(verbs_real());
-	if (strcmp(hca, "auto"))
-		host->warn("this rdb was built without the %s HCA: the program finds no devices", hca);
-	return !strcmp(hca, "auto") ? real_with_devices() : NULL;
-}
-
 static int plugin_init(const struct rdb_host *given)
 {
 	if (given->version != RDB_HOST_VERSION)
 		return -EPROTO;
 	host = given;
-	above = (struct verbs_above){
+	object_ends = ends;
+	provider_above = (struct verbs_above){
 		.wrote = wrote,
 		.arrival = arrival,
 		.completed = completed,
@@ -152,13 +84,13 @@ static int plugin_init(const struct rdb_host *given)
 	provider = host->branch ? &provider_shadow : provider_choose(host->hca);
 	const char *why = host->branch ? NULL : restart_join();
 	if (why)
-		host->fatal("its queue pairs cannot know those of the other ranks: %s", why);
+		host->fatal("the queue pairs of the other ranks are not known: %s", why);
 	if (provider && !host->branch && provider->fork_status(false) != IBV_FORK_UNNEEDED)
 		host->forks_break_dma();
 	return 0;
 }
 
-/* Structs that calls read, at which argument; lists of work requests: work.c. */
+/* Structs that calls read: argument and size.  Lists of work requests: work.c. */
 static const struct {
 	uint8_t arg, bytes;
 } reads[VERBS_CALLS] = {
@@ -174,7 +106,7 @@ static const struct {
 	[VERBS_DETACH_MCAST] = {1, sizeof(union ibv_gid)},
 };
 
-/* What the program hands out with the call. */
+/* Reports the memory of the program that the call reads. */
 static void say_what_is_sent(unsigned index, const uint64_t *args)
 {
 	if (!host->recording())
@@ -191,11 +123,12 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 {
 	unsigned index = fn & 0xffff;
 	if (index >= VERBS_CALLS || !calls[index])
-		host->fatal("verbs call number %u: the stub and the verbs plug-in differ", index);
+		host->fatal("verbs call number %u: rdb's verbs stub and verbs plug-in are of different versions",
+			    index);
 	say_what_is_sent(index, args);
 	if (forked && provider) {
 		forked = false;
-		provider = started(provider);
+		provider = provider_started(provider);
 	}
 	if (restart_posts_wait)
 		restart_post();
@@ -223,7 +156,9 @@ static bool plugin_quick(uint32_t fn, const uint64_t *args)
 
 static void plugin_in_child(void)
 {
+	completion_buffers_forget();
 	objects_forget();
+	restart_posts_wait = false; /* the requests are those of the parent's queue pairs */
 	forked = true;
 	if (provider)
 		provider->in_child();

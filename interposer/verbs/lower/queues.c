@@ -1,8 +1,8 @@
 /* Queue pairs and shared receive queues: their life, and multicast groups. */
 #include "numbers.h"
 #include "plugin.h"
-#include "refill.h"
-#include "told.h"
+#include "synthetic_completions.h"
+#include "completion_buffers.h"
 
 int64_t verbs_create_srq(const uint64_t *a)
 {
@@ -51,7 +51,7 @@ static void *handle_of(const struct object *o)
 	return o ? o->handle : NULL;
 }
 
-/* With a number that nobody knows as another one's. */
+/* Creates a queue pair with a number that, after a restart, no rank knows as that of another queue pair. */
 static int create_free(const struct verbs_qp_links *links, struct ibv_qp_init_attr *asked, struct object *made)
 {
 	struct ibv_qp_init_attr attr = *asked;
@@ -108,9 +108,9 @@ int64_t verbs_modify_qp(const uint64_t *a)
 		return rc;
 	qp->made.qp.rank = rank;
 	if ((mask & IBV_QP_STATE) && attr.qp_state == IBV_QPS_RESET)
-		told_empty(qp);
-	if (refilled && (mask & IBV_QP_STATE) && attr.qp_state == IBV_QPS_RESET)
-		refill_forget(qp);
+		completion_buffers_empty(qp);
+	if (synthetic && (mask & IBV_QP_STATE) && attr.qp_state == IBV_QPS_RESET)
+		synthetic_forget(qp);
 	if (numbers_rebound && (mask & IBV_QP_STATE) && attr.qp_state == IBV_QPS_RESET)
 		recreated_forget(number_lower(NUMBER_QP, qp->made.qp.number));
 	qp_modified(qp, (const struct ibv_qp_attr *)a[1], mask);
@@ -127,7 +127,7 @@ int64_t verbs_query_qp(const uint64_t *a)
 	int rc = provider->query_qp(qp->handle, &attr, (int)a[2], &init);
 	if (rc)
 		return rc;
-	/* its pointers are the program's objects: the upper half fills them in */
+	/* the upper half fills in the pointers to the program's objects */
 	init.qp_context = NULL;
 	init.send_cq = init.recv_cq = NULL;
 	init.srq = NULL;
@@ -145,9 +145,9 @@ int64_t verbs_destroy_qp(const uint64_t *a)
 	FIND(qp, a[0], QP);
 	uint32_t number = qp->made.qp.number;
 	if (!qp->users)
-		told_empty(qp);
-	if (refilled && !qp->users)
-		refill_forget(qp);
+		completion_buffers_empty(qp);
+	if (synthetic && !qp->users)
+		synthetic_forget(qp);
 	int64_t rc = object_destroy(a[0], QP, provider->destroy_qp);
 	if (!rc && numbers_rebound) {
 		recreated_forget(number_lower(NUMBER_QP, number));

@@ -10,7 +10,7 @@
 #include "base/private.h"
 
 enum { KINDS = 4, RANK_FILE_MAGIC = 0x33764252, PATIENCE_S = 120, LOOK_NS = 5000000, BOUND_MAX = 1 << 20 };
-enum { COME_S = 3600 /* so much longer than this rank may another one replay */ };
+enum { COME_S = 3600 /* another rank may replay so much longer than this one */ };
 
 struct bound {
 	uint32_t shown, lower;
@@ -33,7 +33,7 @@ struct rank {
 bool numbers_rebound;
 
 static struct {
-	struct rank own, *ranks; /* ranks: all, ourselves too */
+	struct rank own, *ranks; /* ranks: all ranks, including this one */
 	unsigned nranks;
 	char why[4400];
 } numbers;
@@ -66,7 +66,7 @@ static const struct bound *window(const struct rank *r, uint32_t key, bool shown
 	return NULL;
 }
 
-/* The low byte has gone as far from there as that of the key has from its own. */
+/* `there` with its low byte advanced by the distance from `here` to `key`. */
 static uint32_t as_far(uint32_t there, uint32_t here, uint32_t key)
 {
 	return (there & ~0xffu) | (uint8_t)(there + (key - here));
@@ -102,7 +102,7 @@ static const struct rank *rank_of(int rank)
 	return NULL;
 }
 
-/* Of a queue pair that was made since, the rank may not be known: then a key that only one rank has is that one's. */
+/* The peer's rank may be unknown if the queue pair was made after the restart.  Then a key must belong to one rank. */
 uint32_t number_rkey_of(int rank, uint32_t shown)
 {
 	const struct rank *r = rank_of(rank);
@@ -141,7 +141,7 @@ static bool is_at(const struct rank *r, const struct ibv_ah_attr *a)
 	return a->dlid == r->head.lid;
 }
 
-/* The number decides; where several hosts have the same one, the address does. */
+/* Finds the rank by the QP number; if several ranks have the same number, by the address. */
 static const struct rank *holder(uint32_t number, const struct ibv_ah_attr *address)
 {
 	const struct rank *found = NULL;
@@ -170,7 +170,7 @@ static void go_to(const struct rank *r, struct ibv_ah_attr *address)
 		address->grh.dgid = r->gids[0].now;
 	if (address->is_global)
 		address->grh.sgid_index = own_index(address->grh.sgid_index);
-	if (!address->is_global && r->head.ethernet && r->head.ngids) { /* by a LID alone only InfiniBand goes */
+	if (!address->is_global && r->head.ethernet && r->head.ngids) { /* Ethernet needs a GID */
 		address->is_global = 1;
 		address->grh = (struct ibv_global_route){
 			.dgid = r->gids[0].now, .sgid_index = (uint8_t)numbers.own.gids[0].now_index, .hop_limit = 64};
@@ -195,7 +195,7 @@ void number_address(struct ibv_ah_attr *address)
 			go_to(&numbers.ranks[i], address);
 			return;
 		}
-	if (address->is_global) /* of a group */
+	if (address->is_global) /* a multicast group */
 		address->grh.sgid_index = own_index(address->grh.sgid_index);
 }
 
@@ -218,7 +218,7 @@ void number_forget(enum number_kind kind, uint32_t shown)
 		*b = numbers.own.bound[kind][--numbers.own.head.n[kind]];
 }
 
-/* ---- what is what now ---- */
+/* ---- filled by a restart ---- */
 
 void number_bind(enum number_kind kind, uint32_t shown, uint32_t lower)
 {
@@ -252,7 +252,7 @@ void numbers_bind_gid(unsigned index, const union ibv_gid *was, unsigned now_ind
 	numbers.own.head.ngids++;
 }
 
-/* ---- telling each other: a file for each rank, seen whole or not at all ---- */
+/* ---- exchange: a file for each rank, written under another name and renamed when complete ---- */
 
 static const char *why(const char *path, const char *what)
 {
@@ -317,7 +317,7 @@ static void pause_or(void (*meanwhile)(void))
 	nanosleep(&pause, NULL);
 }
 
-/* -> a descriptor, or -1 with the reason */
+/* Returns a descriptor, or -1 with the reason in numbers.why. */
 static int await(const char *folder, const char *what, int rank, time_t until, void (*meanwhile)(void))
 {
 	char path[4096];
@@ -326,14 +326,14 @@ static int await(const char *folder, const char *what, int rank, time_t until, v
 	snprintf(path, sizeof(path), "%s/%s-%d", folder, what, rank);
 	while ((fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)) < 0) {
 		if (errno != ENOENT || too_late(until)) {
-			why(path, errno == ENOENT ? "the rank does not come to where its queue pairs are made again"
-						  : strerror(errno));
+			why(path,
+			    errno == ENOENT ? "this rank has not made its queue pairs again in time" : strerror(errno));
 			return -1;
 		}
 		pause_or(meanwhile);
 	}
 	if (fstat(fd, &st) || st.st_uid != geteuid()) {
-		why(path, "not this user's");
+		why(path, "it belongs to another user");
 		close(fd);
 		return -1;
 	}
@@ -369,7 +369,7 @@ const char *numbers_learn(const char *folder, const int *ranks, unsigned nranks)
 		bool good = read_rank(fd, &numbers.ranks[i], ranks[i]);
 		close(fd);
 		if (!good)
-			return why(folder, "what a rank says of its queue pairs is damaged");
+			return why(folder, "a rank's description of its queue pairs is damaged");
 		numbers.nranks++;
 	}
 	numbers_rebound = true;

@@ -1,10 +1,10 @@
-/* The program's objects, made again at the cut, under the ids and numbers that it knows. */
+/* Makes the program's objects again at the cut, under the ids and numbers that it knows. */
 #include <stdio.h>
 #include <time.h>
 #include "../qp_attr.h"
 #include "numbers.h"
 #include "plugin.h"
-#include "refill.h"
+#include "synthetic_completions.h"
 
 enum { NOBODYS = 1 }; /* a number that no connected queue pair has */
 
@@ -27,7 +27,7 @@ static const char *refuse(const struct object *o, const char *what, int rc)
 		snprintf(text, sizeof(text), "its queue pair %#x %s%s%s", o->made.qp.number, what, rc ? ": " : "",
 			 rc ? strerror(-rc) : "");
 	else
-		snprintf(text, sizeof(text), "a %s of it %s%s%s", names[o->kind], what, rc ? ": " : "",
+		snprintf(text, sizeof(text), "one of its %ss %s%s%s", names[o->kind], what, rc ? ": " : "",
 			 rc ? strerror(-rc) : "");
 	return text;
 }
@@ -65,7 +65,7 @@ static int open_again(struct object *o)
 	unsigned device = (int)o->made.context.device < n ? o->made.context.device : 0;
 	int rc = provider->open(device, &o->handle, &fd, &vectors);
 	if (!rc && !provider->restore_event) {
-		fd = refill_channel(o, fd);
+		fd = synthetic_channel(o, fd);
 		rc = fd < 0 ? fd : 0;
 	}
 	if (!rc)
@@ -87,7 +87,7 @@ static int window_again(struct object *o)
 {
 	uint32_t rkey = 0;
 	int rc = provider->alloc_mw(o->parents[0]->handle, o->made.mw.type, &o->handle, &rkey);
-	if (o->made.mw.bound) /* as ibv_inc_rkey(3); recreate_binds() looks whether it became so */
+	if (o->made.mw.bound) /* its key after the bind, as ibv_inc_rkey(3); bind_again() checks it */
 		rkey = (rkey & ~0xffu) | (uint8_t)(rkey + 1);
 	number_bind(NUMBER_WINDOW, o->made.mw.rkey, rkey);
 	return rc;
@@ -117,7 +117,7 @@ static int again(struct object *o)
 	case CHANNEL:
 		rc = provider->create_channel(o->parents[0]->handle, &o->handle, &fd);
 		if (!rc && !provider->restore_cq)
-			rc = fd = refill_channel(o, fd);
+			rc = fd = synthetic_channel(o, fd);
 		if (rc < 0)
 			return rc;
 		host->descriptor(o->id, -1, fd);
@@ -132,13 +132,13 @@ static int again(struct object *o)
 		return provider->create_srq(o->parents[0]->handle, &attr, &o->handle);
 	}
 	case QP: return pair_again(o);
-	default: return 0; /* address handles: when it is known where everybody is */
+	default: return 0; /* address handles: recreate_connections(), when the other ranks' addresses are known */
 	}
 }
 
 const char *recreate_objects(void)
 {
-	/* what is made of others after these, whichever the program has made first */
+	/* objects after those they are made from; ids need not be in this order */
 	static const enum kind order[] = {CONTEXT, PD, CHANNEL, CQ, MR, SRQ, MW, QP};
 	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++) {
 		uint32_t next = 0;
@@ -160,7 +160,7 @@ static int step(const struct object *qp, const struct ibv_qp_attr *as, enum ibv_
 	return provider->modify_qp(qp->handle, &attr, mask | IBV_QP_STATE);
 }
 
-/* Ports may carry less than those of the recording. */
+/* The port's MTU may be smaller than in the recording. */
 static void fit(const struct object *qp, struct ibv_qp_attr *attr)
 {
 	const struct object *context = qp->parents[0]->parents[0];
@@ -181,7 +181,7 @@ static const char *connect_again(struct object *qp)
 	if (masks[IBV_QPS_RTR] && !rc) {
 		if (qp->made.qp.init.qp_type != IBV_QPT_UD) {
 			qp->made.qp.rank = qp_peer(&as);
-			if (qp->made.qp.rank == NUMBERS_NO_RANK) { /* the peer's is gone, as the plan has seen */
+			if (qp->made.qp.rank == NUMBERS_NO_RANK) { /* the peer's queue pair is gone */
 				as.dest_qp_num = NOBODYS;
 				number_address(&as.ah_attr);
 			}
@@ -204,7 +204,7 @@ const char *recreate_connections(void)
 			return why;
 		if (o->kind != AH)
 			continue;
-		/* where it leads to a queue pair is found when something is sent there */
+		/* handles for the peer's current address are made when a datagram is sent */
 		struct ibv_ah_attr attr = o->made.ah.attr;
 		number_address(&attr);
 		if (provider->create_ah(o->parents[0]->handle, &attr, &o->handle))
@@ -228,7 +228,6 @@ uint32_t recreated_requests(uint32_t number)
 	return 0;
 }
 
-/* It is reset, or gone. */
 void recreated_forget(uint32_t number)
 {
 	for (unsigned i = 0; i < nbound_by; i++)
@@ -255,7 +254,7 @@ static bool can_bind(const struct object *qp, const struct object *window)
 	       qp->made.qp.is.qp_state == IBV_QPS_RTS && qp->made.qp.init.qp_type != IBV_QPT_UD;
 }
 
-/* Any queue pair of the protection domain will do. */
+/* A queue pair to bind with: the one that did it before, or any other of the protection domain. */
 static const struct object *binder(const struct object *window)
 {
 	uint32_t next = 0;
@@ -289,7 +288,7 @@ static const char *bind_again(const struct object *window)
 	struct ibv_mw_bind bind = {.send_flags = IBV_SEND_SIGNALED, .bind_info = window->made.mw.to};
 	uint32_t rkey = 0;
 	if (!qp || !region || !one_more_request(number_lower(NUMBER_QP, qp->made.qp.number)))
-		return refuse(window, "is bound, and no queue pair is there to do it again", 0);
+		return refuse(window, "is bound, and there is no queue pair to bind it again", 0);
 	int rc = provider->bind_mw(qp->handle, window->handle, region->handle, &bind, &rkey);
 	if (!rc && !succeeds(qp->parents[1]))
 		rc = -EIO;

@@ -1,14 +1,12 @@
-/* Going live again: beside the log's answers the tables of objects become what they were; at the cut a provider makes
- * the objects again, the ranks tell each other where they are now, and what was under way is posted again.
+/* Restarts.  While the log answers, the tables of objects follow the recorded calls.  At the cut a provider makes the
+ * objects again, the ranks tell each other their new addresses, and requests under way are posted again.
  *
- * Which requests these are is in a plan (restart_plan.h): those whose message the peer had not carried out to its end
- * at its own cut, and those whose answer had not come.  A request is posted again once, whoever has or has not
- * seen it complete. */
+ * A plan (restart_plan.h) names these requests: those whose message the peer had not carried out completely at its own
+ * cut, and those whose answer had not arrived.  Each is posted again once, whether or not either side has seen its
+ * completion. */
 #include "restart.h"
 #include <stdio.h>
 #include <unistd.h>
-
-struct restart restart;
 
 static void no_out(void *upper, size_t len) {}
 static void no_note(enum rdb_note what, const void *data, size_t len) {}
@@ -27,12 +25,6 @@ static const char *begin(void)
 	snprintf(restart.folder, sizeof(restart.folder), "%s/..", host->branch);
 	snprintf(path, sizeof(path), "%s/verbs-plan-%d", restart.folder, host->rank);
 	return plan_read(path, &restart.plan);
-}
-
-const struct verbs_provider *restart_provider(void)
-{
-	const struct verbs_provider *p = provider_choose(host->hca);
-	return p || !host->hca || strcmp(host->hca, "auto") ? p : provider_choose("soft");
 }
 
 const char *restart_join(void)
@@ -59,6 +51,6 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 	case RDB_RESTART_ASKED: return restart_asked(fn & 0xffff, a, *result);
 	case RDB_RESTART_ANSWERED: restart_answered(fn & 0xffff, a, *result); return NULL;
 	case RDB_RESTART_CUT: return restart_cut();
-	default: return "a message of its verbs is under way";
+	default: return "one of its verbs messages is under way";
 	}
 }

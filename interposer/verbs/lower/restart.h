@@ -1,4 +1,4 @@
-/* Between the files of a restart: what is known on the way to the cut. */
+/* State that the files of a restart share on the way to the cut. */
 #ifndef RDB_VERBS_RESTART_H
 #define RDB_VERBS_RESTART_H
 #include "numbers.h"
@@ -9,9 +9,9 @@ enum { RESTART_GROUPS = 1024 };
 extern struct restart {
 	bool begun;
 	struct plan plan;
-	char folder[4096]; /* of the branch */
-	struct rdb_host quiet;
-	const struct rdb_host *loud;
+	char folder[4096];           /* of the branch */
+	struct rdb_host quiet;       /* a copy of the host that logs nothing; used until the cut */
+	const struct rdb_host *loud; /* the host itself */
 	struct {
 		uint32_t sends, receives; /* posted so far */
 	} * counts;                       /* by object */
@@ -19,33 +19,34 @@ extern struct restart {
 	struct {
 		unsigned index;
 		union ibv_gid gid;
-	} gids[NUMBERS_GIDS]; /* that the program was told, here or where this is a branch of */
+	} gids[NUMBERS_GIDS]; /* that the program was told, in this recording or in one it is a branch of */
 	unsigned ngids, nlids;
 	uint16_t lids[NUMBERS_LIDS];
 	struct restart_group {
 		uint32_t qp;
 		uint16_t lid;
 		union ibv_gid gid;
-	} groups[RESTART_GROUPS]; /* multicast groups that queue pairs are in */
+	} groups[RESTART_GROUPS]; /* multicast groups of queue pairs */
 	unsigned ngroups;
 } restart;
 
-/* Where there are no devices the software HCA will do, unless devices were asked for. */
+/* The chosen provider, or the software HCA if there are no devices and none were asked for.  NULL: none. */
 const struct verbs_provider *restart_provider(void);
 
-/* restart_follow.c: a recorded call, before and after the log's answer.  NULL, or why it cannot be followed. */
+/* restart_follow.c: a recorded call, before and after the log's answer is applied.  NULL, or why it cannot be
+ * followed. */
 const char *restart_asked(unsigned call, const uint64_t *a, int64_t result);
 void restart_answered(unsigned call, const uint64_t *a, int64_t result);
 
-/* restart_requests.c: the program posts these; those of the plan are kept. */
+/* restart_requests.c: a recorded post; copies the requests that the plan names. */
 void restart_posted(bool send, const uint64_t *a, int64_t result);
-/* And posted again, in the order in which they were.  0 or -errno */
+/* Posts the copies again, in their order.  0 or -errno */
 int restart_post_kept(bool send);
 bool restart_is_posted_again(const struct plan_request *one);
-/* Memory, or the end; with a copy of that in it. */
+/* A copy of `from` on the heap; ends the process if there is no memory. */
 void *restart_copied(const void *from, size_t len);
 
-/* restart_saved.c: what a branch began with, on disk, for restarts of that branch. */
+/* restart_saved.c: saves the state at the beginning of a branch, and loads it for restarts of this branch. */
 const char *restart_save(void);
 const char *restart_load(const char *folder);
 

@@ -1,6 +1,6 @@
-/* At the cut a provider makes the objects again, the ranks tell each other where they are now, and what was under way is
- * there again. */
-#include "refill.h"
+/* At the cut: makes the objects again, exchanges the ranks' new addresses and brings back requests, completions and
+ * events that were under way. */
+#include "synthetic_completions.h"
 #include "restart.h"
 
 static bool goes_everywhere(const struct ibv_gid_entry *e)
@@ -10,7 +10,7 @@ static bool goes_everywhere(const struct ibv_gid_entry *e)
 	       e->gid.raw[12] != 127;
 }
 
-/* The one of that number; over Ethernet one by which all hosts can be reached, if there is. */
+/* The GID with this index; over Ethernet preferably one that all hosts can reach. */
 static bool gid_now(const struct object *context, const struct ibv_port_attr *port, unsigned index,
 		    struct ibv_gid_entry *now)
 {
@@ -28,7 +28,7 @@ static bool gid_now(const struct object *context, const struct ibv_port_attr *po
 	return good;
 }
 
-/* Where this rank was, and is. */
+/* Fills numbers.h's tables with this rank's earlier and current LIDs and GIDs. */
 static void bind_port(void)
 {
 	uint32_t next = 0;
@@ -56,7 +56,7 @@ static const char *fill_queues(void)
 		const struct plan_queue *one = &restart.plan.queues[i];
 		struct object *cq = object_find(one->object, CQ);
 		if (!cq)
-			return "the plan for its queue pairs names a completion queue that is not there";
+			return "the restart plan names a completion queue that does not exist";
 		for (unsigned k = 0; k < one->queued.count; k++) {
 			struct ibv_wc *wc = (struct ibv_wc *)&one->queued.completed[k].wc;
 			struct ibv_ah_attr anywhere = {0};
@@ -64,14 +64,14 @@ static const char *fill_queues(void)
 			number_peer(&wc->src_qp, &anywhere);
 		}
 		int rc = provider->restore_cq ? provider->restore_cq(cq->handle, &one->queued)
-					      : refill_queue(cq, &one->queued);
+					      : synthetic_queue(cq, &one->queued);
 		if (rc)
-			return "a completion queue of it cannot be filled with what was in it";
+			return "the completions that were in one of its completion queues cannot be put there again";
 	}
 	return NULL;
 }
 
-/* Those that come of making queue pairs again are not the program's. */
+/* Drops events caused by making the objects again, then queues those of the plan. */
 static const char *bring_events(void)
 {
 	uint32_t next = 0;
@@ -85,10 +85,10 @@ static const char *bring_events(void)
 		const struct object *context = object_find(one->context, CONTEXT),
 				    *of = object_find(one->object, event_kind((int)one->type));
 		if (!context || !of)
-			return "the plan names an asynchronous event of nothing";
+			return "the restart plan names an asynchronous event of an object that does not exist";
 		if (provider->restore_event ? provider->restore_event(context->handle, (int)one->type, of->handle)
-					    : refill_add_async(context, (int)one->type, of))
-			return "an asynchronous event of it cannot be brought back";
+					    : synthetic_add_async(context, (int)one->type, of))
+			return "one of its asynchronous events cannot be brought back";
 	}
 	return NULL;
 }
@@ -99,7 +99,7 @@ static const char *join_groups(void)
 		const struct restart_group *one = &restart.groups[i];
 		const struct object *qp = object_find(one->qp, QP);
 		if (qp && provider->attach_mcast(qp->handle, &one->gid, one->lid))
-			return "a queue pair of it cannot join its multicast group again";
+			return "one of its queue pairs cannot join its multicast group again";
 	}
 	return NULL;
 }
@@ -110,12 +110,13 @@ static const char *arm_limits(void)
 		const struct object *srq = object_find(restart.plan.limits[i].object, SRQ);
 		struct ibv_srq_attr attr = {.srq_limit = restart.plan.limits[i].limit};
 		if (!srq || provider->modify_srq(srq->handle, &attr, IBV_SRQ_LIMIT))
-			return "the limit of a shared receive queue of it cannot be set again";
+			return "the limit of one of its shared receive queues cannot be set again";
 	}
 	return NULL;
 }
 
-/* ---- answers that had not come: the target had done its part, so what follows may have been done, too ---- */
+/* ---- READs and atomics that the target had carried out, and whose answer had not arrived.  Later requests may have
+ * been carried out as well, so these are not posted in order with the others. ---- */
 
 static const char *give_values(void)
 {
@@ -133,7 +134,7 @@ static const char *give_values(void)
 			left -= n;
 		}
 		if (left)
-			return "an atomic of it cannot be found again";
+			return "the result of one of its atomic operations cannot be brought back";
 	}
 	return NULL;
 }
@@ -141,7 +142,7 @@ static const char *give_values(void)
 static unsigned reads_left;
 static const char *reads_wrong;
 
-/* Other ranks may be reading here. */
+/* Also serves the READs of other ranks. */
 static void progress(void)
 {
 	struct ibv_wc wc;
@@ -151,7 +152,7 @@ static void progress(void)
 		while (o->kind == CQ && provider->poll_cq(o->handle, 1, &wc) == 1) {
 			reads_left--;
 			if (wc.status)
-				reads_wrong = "a READ that had been answered fails now";
+				reads_wrong = "one of its RDMA READs succeeded in the recording and fails now";
 		}
 }
 
@@ -163,7 +164,7 @@ static const char *read_again(void)
 			continue;
 		one->wr.send.send_flags |= IBV_SEND_SIGNALED;
 		if (!one->have || verbs_post_send((const uint64_t[]){one->object, (uint64_t)&one->wr}))
-			return "a READ of it cannot be posted again";
+			return "one of its RDMA READs cannot be posted again";
 		reads_left++;
 	}
 	const char *why = numbers_meet(restart.folder, "verbs-reads",
@@ -173,6 +174,12 @@ static const char *read_again(void)
 								 .meanwhile = progress,
 								 .before = &reads_left});
 	return reads_wrong ? reads_wrong : why;
+}
+
+/* Lets other ranks connect to this one, which they need to bind their windows. */
+static void serve(void)
+{
+	provider->progress();
 }
 
 static void descriptors_ours(void)
@@ -201,7 +208,7 @@ const char *restart_cut(void)
 	provider = restart_provider();
 	uint32_t next = 0;
 	if (!provider)
-		return object_next(&next) ? "there is no HCA here for its verbs" : NULL;
+		return object_next(&next) ? "it uses verbs, and there is no HCA on this host" : NULL;
 	if (provider->fork_status && provider->fork_status(false) != IBV_FORK_UNNEEDED)
 		restart.loud->forks_break_dma();
 	for (unsigned i = 0; i < plan->nfailed; i++) {
@@ -212,7 +219,8 @@ const char *restart_cut(void)
 	const char *why = recreate_objects();
 	if (why)
 		return why;
-	const struct numbers_meeting everybody = {.rank = host->rank, .ranks = plan->ranks, .nranks = plan->nranks};
+	struct numbers_meeting everybody = {
+		.rank = host->rank, .ranks = plan->ranks, .nranks = plan->nranks, .meanwhile = serve};
 	bind_port();
 	why = numbers_exchange(restart.folder, host->rank, plan->ranks, plan->nranks);
 	if (!why)
@@ -230,14 +238,15 @@ const char *restart_cut(void)
 	if (!why)
 		why = fill_queues();
 	if (!why && restart_post_kept(false))
-		why = "a receive of it cannot be posted again";
+		why = "one of its receives cannot be posted again";
 	if (!why)
 		why = arm_limits();
 	if (!why)
 		why = bring_events();
 	if (!why)
 		why = restart_save();
-	/* who goes on now sends: everybody must be able to receive */
+	everybody.meanwhile = NULL; /* ranks that go on send already, and `host` is not ready for what arrives */
+	/* a rank sends when it goes on; before, all ranks must be able to receive */
 	if (!why)
 		why = numbers_meet(restart.folder, "verbs-ready", &everybody);
 	if (why)

@@ -1,4 +1,4 @@
-/* On the way to a cut: beside the log's answers the tables of objects become what they were. */
+/* On the way to a cut: the tables of objects follow the recorded calls. */
 #include "restart.h"
 
 static void seen_gid(const uint64_t *a)
@@ -58,7 +58,7 @@ static const char *joined(const uint64_t *a)
 	return NULL;
 }
 
-/* Memory is as the program left it before the call. */
+/* The log's answer is not applied yet: memory is as the program left it before the call. */
 const char *restart_asked(unsigned call, const uint64_t *a, int64_t result)
 {
 	struct object o = {0};
@@ -108,12 +108,12 @@ const char *restart_asked(unsigned call, const uint64_t *a, int64_t result)
 	case VERBS_DESTROY_AH: rc = verbs_destroy_ah(a); break;
 	case VERBS_ATTACH_MCAST: return joined(a);
 	case VERBS_DETACH_MCAST: left(a); break;
-	default: break; /* it only asks */
+	default: break; /* queries */
 	}
-	return rc == result ? NULL : "one of its verbs objects cannot be followed";
+	return rc == result ? NULL : "one of its verbs calls cannot be repeated";
 }
 
-/* What the program was told is there now. */
+/* The log's answer has been applied: the numbers that the program was given are in its memory. */
 void restart_answered(unsigned call, const uint64_t *a, int64_t result)
 {
 	struct object *o;
@@ -124,7 +124,7 @@ void restart_answered(unsigned call, const uint64_t *a, int64_t result)
 		o = object_find((uint64_t)result, CONTEXT);
 		o->made.context.shown_fd = ((const struct verbs_opened *)a[2])->async_fd;
 		host->descriptor(o->id, o->made.context.shown_fd, -1);
-		o->made.context.shown_fd = -1 - o->made.context.shown_fd; /* not ours to close yet */
+		o->made.context.shown_fd = -1 - o->made.context.shown_fd; /* negative: must not be closed yet */
 		break;
 	case VERBS_CREATE_CHANNEL:
 		o = object_find((uint64_t)result, CHANNEL);

@@ -1,9 +1,18 @@
-/* Lines of words: `rank R`, `send OBJECT ORDINAL`, `recv OBJECT ORDINAL`, `read OBJECT ORDINAL`, `value
- * OBJECT ORDINAL WORD`, `failed QP`, `async
- * CONTEXT TYPE OBJECT`, `limit SRQ COUNT`, `queue CQ ARMED SOLICITED-ONLY
- * EVENTS`, and after that `wc RECEIVED SOLICITED HEX`, an entry of that queue (struct ibv_wc). */
-#include "restart_plan.h"
+/* The plan is a text file.  Its lines are:
+ *   rank R
+ *   send OBJECT ORDINAL
+ *   recv OBJECT ORDINAL
+ *   read OBJECT ORDINAL
+ *   value OBJECT ORDINAL WORD
+ *   failed QP
+ *   async CONTEXT TYPE OBJECT
+ *   limit SRQ COUNT
+ *   queue CQ ARMED SOLICITED-ONLY EVENTS
+ *   wc RECEIVED SOLICITED HEX   an entry (struct ibv_wc) of the queue above */
+#include "restart.h"
 #include <stdio.h>
+
+struct restart restart;
 
 static void *one_more(void *list, unsigned n, size_t size)
 {
@@ -87,13 +96,13 @@ const char *plan_read(const char *path, struct plan *plan)
 	char line[256];
 	FILE *f = fopen(path, "re");
 	if (!f)
-		return "there is no plan for its queue pairs";
+		return "there is no restart plan for its queue pairs";
 	bool good = true;
 	while (good && fgets(line, sizeof(line), f))
 		good = take(plan, line);
 	fclose(f);
 	if (!good)
-		return "the plan for its queue pairs is damaged";
+		return "the restart plan for its queue pairs is damaged";
 	if (plan->nrequests)
 		qsort(plan->requests, plan->nrequests, sizeof(*plan->requests), order);
 	return NULL;
@@ -103,4 +112,10 @@ struct plan_request *plan_request(const struct plan *plan, bool send, uint32_t o
 {
 	const struct plan_request key = {.send = send, .object = object, .ordinal = ordinal};
 	return plan->nrequests ? bsearch(&key, plan->requests, plan->nrequests, sizeof(key), order) : NULL;
+}
+
+const struct verbs_provider *restart_provider(void)
+{
+	const struct verbs_provider *p = provider_choose(host->hca);
+	return p || !host->hca || strcmp(host->hca, "auto") ? p : provider_choose("soft");
 }

@@ -1,4 +1,4 @@
-/* Requests that a restart posts again: copies of what the program has posted. */
+/* Requests that a restart posts again: copies of those that the program posted. */
 #include "restart.h"
 
 bool restart_posts_wait;
@@ -22,7 +22,7 @@ static void keep_send(struct plan_request *to, const struct ibv_send_wr *wr)
 	to->wr.send.sg_list = list;
 	for (int i = 0; (wr->send_flags & IBV_SEND_INLINE) && i < wr->num_sge; i++)
 		list[i].addr = (uint64_t)restart_copied((const void *)list[i].addr, list[i].length);
-	/* of the program's objects only the ids */
+	/* of the program's objects only the ids are used */
 	const struct object *qp = object_find(to->object, QP);
 	if (qp && qp->made.qp.init.qp_type == IBV_QPT_UD)
 		to->wr.send.wr.ud.ah = restart_copied(wr->wr.ud.ah, sizeof(struct ibv_ah));
@@ -77,7 +77,7 @@ bool restart_is_posted_again(const struct plan_request *one)
 	return !one->now && !one->answered;
 }
 
-/* In the order in which they were posted. */
+/* The plan is sorted by ordinals, so each queue's requests are posted in their order. */
 int restart_post_kept(bool send)
 {
 	for (unsigned i = 0; i < restart.plan.nrequests; i++) {
@@ -95,7 +95,7 @@ int restart_post_kept(bool send)
 	return 0;
 }
 
-/* The log of the branch has begun: the call that it is in has not posted these. */
+/* The branch's log has begun.  Requests posted again must not be noted as posts of the current call. */
 static const struct rdb_host *told;
 
 static void note_of_others(enum rdb_note what, const void *data, size_t len)

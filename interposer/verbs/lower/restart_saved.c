@@ -1,6 +1,6 @@
-/* What a branch began with in verbs: its log does not say how it came to be.  `verbs-objects` in its directory has the
- * program's objects as it knows them, and the requests that were posted again; `verbs-device` names the device, and
- * `verbs-begun` is the plan's account for readers of the log (rdb/recording/verbs/begun.py). */
+/* State at the beginning of a branch, which is not in its log.  Files in the branch's directory: `verbs-objects` holds
+ * the program's objects under the numbers it knows, and the requests that were posted again; `verbs-device` names the
+ * device; `verbs-begun` is the plan's account for readers of the log (rdb/recording/verbs/begun.py). */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ struct saved_head {
 };
 
 struct saved_request {
-	struct plan_request request; /* its pointers do not count */
+	struct plan_request request; /* its pointers are ignored */
 	uint32_t nsge, ah, window, region;
 };
 
@@ -123,11 +123,12 @@ static const char *save_objects(void)
 	return finish(f, path);
 }
 
-/* What the plan says of the beginning, and the device that it is on now. */
+/* Writes verbs-device and copies the plan's account to verbs-begun. */
 static const char *save_account(void)
 {
 	char from[4200], path[4200], bytes[65536];
 	struct verbs_device device = {0};
+	uint32_t next = 0;
 	size_t n;
 	FILE *f = create("verbs-device", path);
 	if (!f)
@@ -139,8 +140,8 @@ static const char *save_account(void)
 		return why;
 	snprintf(from, sizeof(from), "%s/verbs-begun-%d", restart.folder, host->rank);
 	FILE *plan = fopen(from, "re");
-	if (!plan)
-		return wrong(from, strerror(errno));
+	if (!plan) /* a rank that has asked for devices and opened none has no account */
+		return errno == ENOENT && !object_next(&next) ? NULL : wrong(from, strerror(errno));
 	f = create("verbs-begun", path);
 	while (f && (n = fread(bytes, 1, sizeof(bytes), plan)))
 		put_part(f, bytes, n);
@@ -173,7 +174,7 @@ static bool load_objects(FILE *f, const struct saved_head *head)
 			o.made.ah.now = NULL;
 		object_again(&o);
 	}
-	for (uint32_t i = 0; good && i < head->nobjects; i++) { /* in the order of their ids, as they were written */
+	for (uint32_t i = 0; good && i < head->nobjects; i++) { /* objects were written in the order of their ids */
 		struct object *o = object_next(&next);
 		for (unsigned k = 0; o && k < PARENTS; k++) {
 			uint32_t at = 0;
@@ -204,7 +205,7 @@ static bool load_sges(FILE *f, const struct saved_request *saved, bool data, str
 	return good;
 }
 
-/* Those of the plan are kept, as if the program had posted them. */
+/* Keeps a request that is in the plan, as if the program had posted it. */
 static bool load_request(FILE *f)
 {
 	struct saved_request saved;
@@ -217,7 +218,7 @@ static bool load_request(FILE *f)
 		return false;
 	struct plan_request *to = plan_request(&restart.plan, was->send, was->object, was->ordinal);
 	if (!to)
-		return true; /* it is done by now; a few bytes are not worth freeing */
+		return true; /* done by now; `list` is not freed, it is small */
 	to->have = true;
 	to->wr = was->wr;
 	if (!to->send) {
@@ -264,5 +265,5 @@ const char *restart_load(const char *folder)
 	for (uint32_t i = 0; good && i < head.nrequests; i++)
 		good = load_request(f);
 	fclose(f);
-	return good ? NULL : wrong(path, "it is damaged, or another rdb's");
+	return good ? NULL : wrong(path, "it is damaged, or written by another version of rdb");
 }

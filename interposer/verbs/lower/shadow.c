@@ -1,4 +1,4 @@
-/* On the way to a cut: a provider that does nothing, so that the objects' tables become what they were. */
+/* The provider on the way to a cut: it does nothing, so that only the plug-in's tables follow the recorded calls. */
 #include "plugin.h"
 
 static int none(void *handle)

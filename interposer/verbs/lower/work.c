@@ -1,7 +1,7 @@
 /* Work requests: the program's lists, copied with the provider's handles in place of its pointers. */
 #include "numbers.h"
 #include "plugin.h"
-#include "told.h"
+#include "completion_buffers.h"
 
 static struct {
 	union {
@@ -35,14 +35,14 @@ static struct ibv_sge *take_sges(size_t *used, const struct ibv_sge *list, int n
 	return to;
 }
 
-/* Room for copies of n requests of that size with so many pieces of memory. */
+/* Makes room for copies of n requests of `size` bytes with `sges` scatter/gather entries in all. */
 static void make_room(size_t n, size_t size, size_t sges)
 {
 	copies.wr.any = more(copies.wr.any, &copies.wr_room, n * size);
 	copies.sge = more(copies.sge, &copies.sge_room, sges * sizeof(*copies.sge));
 }
 
-/* Both kinds of request begin their lists alike: how many there are, and how many pieces of memory. */
+/* Counts the requests of a list and their scatter/gather entries, for both kinds of requests. */
 #define COUNT(first, n, sges) \
 	for (const typeof(*(first)) *wr_ = (first); wr_; wr_ = wr_->next, (n)++) \
 	(sges) += wr_->num_sge > 0 ? (size_t)wr_->num_sge : 0
@@ -55,7 +55,8 @@ static uint64_t bytes_of(const struct ibv_sge *list, int n)
 	return sum;
 }
 
-/* The address handle for this queue pair, whose process may be elsewhere now than others that were at its address. */
+/* Address handle for the process that has queue pair *number now; changes *number to the current one.  Processes that
+ * were at one address before the restart may be at different ones now. */
 static void *address_now(struct object *ah, uint32_t *number)
 {
 	struct ibv_ah_attr attr = ah->made.ah.attr;
@@ -77,7 +78,7 @@ static void *address_now(struct object *ah, uint32_t *number)
 	return now->handle;
 }
 
-/* -> 0 or the error of a pointer to something that is not there */
+/* Replaces pointers and keys by the provider's; 0 or EINVAL if an object does not exist. */
 static int links(const struct object *qp, struct ibv_send_wr *wr, const struct ibv_send_wr *from, bool datagram)
 {
 	const int rank = qp->made.qp.rank;
@@ -180,12 +181,12 @@ int64_t verbs_post_send(const uint64_t *a)
 	}
 	for (i = 0; i < wrong; i++) {
 		note(own[i].wr_id, own[i].sg_list, own[i].num_sge, own[i].opcode, own[i].send_flags);
-		told_posted_send(qp, &own[i]);
+		completion_buffers_posted_send(qp, &own[i]);
 	}
 	return error ? verbs_bad(error, (uint32_t)wrong) : 0;
 }
 
-/* `qp`: whose queue alone it is, or NULL. */
+/* `qp`: the queue pair, or NULL for a shared receive queue. */
 static int64_t post_receives(void *handle, struct object *qp, const struct ibv_recv_wr *first,
 			     int (*post)(void *, struct ibv_recv_wr *, struct ibv_recv_wr **))
 {
@@ -205,7 +206,7 @@ static int64_t post_receives(void *handle, struct object *qp, const struct ibv_r
 	for (i = 0; i < taken; i++) {
 		note(own[i].wr_id, own[i].sg_list, own[i].num_sge, UINT32_MAX, 0);
 		if (qp)
-			told_posted_recv(qp, &own[i]);
+			completion_buffers_posted_recv(qp, &own[i]);
 	}
 	return rc ? verbs_bad(-rc, (uint32_t)taken) : 0;
 }

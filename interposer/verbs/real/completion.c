@@ -9,10 +9,12 @@ int real_create_channel(void *context, void **handle, int *fd)
 	if (rc)
 		return rc;
 	rc = real_hide_descriptor(&channel->fd);
-	if (rc)
+	if (rc) {
 		ibv_destroy_comp_channel(channel);
+		return rc;
+	}
 	*fd = channel->fd;
-	return rc;
+	return 0;
 }
 
 int real_destroy_channel(void *channel)
@@ -65,7 +67,7 @@ int real_cq_event(void *handle, void **cq)
 		return -EAGAIN;
 	if (ibv_get_cq_event(channel, &from, &context))
 		return -errno;
-	/* As real_async_event(): ibv_destroy_cq(3) waits for it. */
+	/* Acknowledge at once, as in real_async_event(); ibv_destroy_cq(3) would wait for it. */
 	ibv_ack_cq_events(from, 1);
 	*cq = from;
 	return 0;

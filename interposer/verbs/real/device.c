@@ -1,4 +1,4 @@
-/* Devices, contexts, and what can be asked of them. */
+/* Devices, contexts and queries. */
 #include <string.h>
 #include "real.h"
 #include "subject.h"
@@ -24,7 +24,7 @@ int real_devices(struct verbs_device *list, unsigned room)
 	return n;
 }
 
-/* libibverbs's own descriptors: the program must not be able to close them. */
+/* The program must not be able to close libibverbs's own descriptors. */
 int real_hide_descriptor(int *fd)
 {
 	int hidden = real_above->keep_descriptor && *fd >= 0 ? real_above->keep_descriptor(*fd) : *fd;
@@ -113,7 +113,7 @@ int real_async_event(void *handle, int *type, void **object, int *port)
 		return -errno;
 	*type = event.event_type;
 	*object = subject(&event, port);
-	/* At once: the program's own acknowledgement is between it and our libibverbs. */
+	/* Acknowledge at once: the upper half's libibverbs waits for the program's own acknowledgement. */
 	ibv_ack_async_event(&event);
 	return 0;
 }

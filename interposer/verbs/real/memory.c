@@ -1,4 +1,4 @@
-/* Protection domains, and what is made of nothing else: regions, windows, address handles. */
+/* Protection domains and the objects made from them alone: regions, windows, address handles. */
 #include <stdlib.h>
 #include "real.h"
 
@@ -7,7 +7,7 @@ struct region {
 	unsigned access;
 };
 
-/* The object that such a function failed to make was never there: its errno is from this call. */
+/* Some functions of libibverbs fail without setting errno; so it is cleared before the call. */
 #define MADE(call, handle) (errno = 0, real_made(call, handle))
 
 int real_alloc_pd(void *context, void **pd)
@@ -30,7 +30,7 @@ static bool remote(const struct region *r)
 	return r->access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND);
 }
 
-/* Local write access is what a window, too, needs to be written through. */
+/* Without local write access nobody can write to the region, not even through a window. */
 static void say(const struct region *r, bool begin)
 {
 	if (real_above->device_memory && r->access & IBV_ACCESS_LOCAL_WRITE)

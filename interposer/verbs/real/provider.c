@@ -1,4 +1,4 @@
-/* The table of calls, and what they share. */
+/* The table of calls, and helpers that they share. */
 #include <poll.h>
 #include <stddef.h>
 #include "real.h"
@@ -34,19 +34,18 @@ static int start(const struct verbs_above *above)
 
 static void stop(void) {}
 
-/* The parent's contexts are known to the child's kernel by the parent's descriptors; who is above forgets the
- * handles, and what the child opens is its own. */
+/* Nothing to do: the plug-in forgets the parent's handles, and the child opens contexts of its own. */
 static void in_child(void) {}
 
-/* What the system's libibverbs finds out: kernels from 5.12 on copy pinned pages at fork(2); on older ones it has to keep
- * them from children. */
+/* As the system's libibverbs finds out: kernels from 5.12 on copy pinned pages at fork(2); on older ones libibverbs
+ * must hide them from children. */
 static int fork_status(bool init)
 {
 	int failed = init ? ibv_fork_init() : 0;
 	return failed ? -failed : (int)ibv_is_fork_initialized();
 }
 
-/* The device needs nobody's help to move bytes. */
+/* The device moves bytes by itself. */
 static int progress(void)
 {
 	return 0;

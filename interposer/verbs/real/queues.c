@@ -41,7 +41,7 @@ int real_create_qp(const struct verbs_qp_links *links, struct ibv_qp_init_attr *
 	errno = 0;
 	struct ibv_qp *qp = ibv_create_qp(links->pd, &asked);
 	int rc = real_made(qp, handle);
-	attr->cap = asked.cap; /* what there is, or what there could be: ibv_create_qp(3) */
+	attr->cap = asked.cap; /* actual values or, on failure, possible ones: ibv_create_qp(3) */
 	if (!rc)
 		*qp_num = qp->qp_num;
 	return rc;

@@ -1,8 +1,8 @@
-/* The provider that is the system's libibverbs: provider.h's calls, one to one.
+/* The "real" provider: passes provider.h's calls to the system's libibverbs, one to one.
  *
- * A shared object of its own (verbs-real.so), linked with libibverbs, so that the plug-in can be loaded where
- * that is not installed.  Handles are libibverbs's own pointers, except of regions.  Memory is registered where the program has it:
- * the device reads and writes it directly.
+ * It is a shared object of its own (verbs-real.so), linked with libibverbs, so that the plug-in can be loaded where
+ * libibverbs is not installed.  Handles are libibverbs's own pointers, except for regions.  The program's own memory is
+ * registered: the device reads and writes it directly.
  */
 #ifndef RDB_VERBS_REAL_H
 #define RDB_VERBS_REAL_H
@@ -14,12 +14,12 @@
 
 extern const struct verbs_above *real_above;
 
-/* libibverbs's two ways to fail: NULL with errno, and an error number (or -1 with errno). */
+/* Turn libibverbs's two ways to fail into 0 or -errno: NULL with errno; an error number, or -1 with errno. */
 int real_made(void *object, void **handle);
 int real_done(int rc);
-/* Whether a read of that descriptor would not wait. */
+/* Whether a read of this descriptor would not block. */
 bool real_readable(int fd);
-/* Moves it out of the program's range.  0 or -errno. */
+/* Moves a descriptor out of the program's range.  0 or -errno. */
 int real_hide_descriptor(int *fd);
 
 int real_devices(struct verbs_device *list, unsigned room);
@@ -37,7 +37,7 @@ int real_reg_mr(void *pd, void *addr, size_t length, uint64_t iova, unsigned acc
 		uint32_t *rkey);
 int real_rereg_mr(void *mr, int flags, void *pd, void *addr, size_t length, int access, uint32_t *lkey, uint32_t *rkey);
 int real_dereg_mr(void *mr);
-struct ibv_mr *real_mr(void *handle); /* regions have handles of their own; NULL of NULL */
+struct ibv_mr *real_mr(void *handle); /* the region behind a handle; NULL for NULL */
 int real_alloc_mw(void *pd, int type, void **mw, uint32_t *rkey);
 int real_dealloc_mw(void *mw);
 int real_bind_mw(void *qp, void *mw, void *mr, const struct ibv_mw_bind *bind, uint32_t *rkey);

@@ -1,4 +1,4 @@
-/* What peers answer to requests of ours: acknowledgements, refusals, data. */
+/* Answers of peers to our requests: acknowledgements, NAKs, data. */
 #include "conn.h"
 #include "requester.h"
 
@@ -7,7 +7,7 @@ static const uint32_t rnr_delays[32] = {65536, 1,    2,    3,    4,    6,     8,
 					48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
 					2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
-/* The first message that has not been sent to its end. */
+/* seq of the first message that has not been sent completely. */
 static uint32_t sent_until(const struct hca_send_queue *sq)
 {
 	if (sq->next != sq->tail) {
@@ -18,7 +18,7 @@ static uint32_t sent_until(const struct hca_send_queue *sq)
 	return sq->seq;
 }
 
-/* All before `seq` have arrived. */
+/* The peer has received all messages before `seq`. */
 static void acknowledged(struct hca_qp *qp, uint32_t seq)
 {
 	struct hca_send_queue *sq = &qp->sq;
@@ -68,7 +68,7 @@ static void data_begins(struct hca_conn *conn, struct hca_qp *qp, struct hca_wqe
 			struct hca_sink *sink)
 {
 	if (w->opcode != IBV_WR_RDMA_READ || f->total != w->length || f->offset != w->got) {
-		hca_conn_fail(conn, "an answer to something else");
+		hca_conn_fail(conn, "the peer sent an answer that fits no request");
 		return;
 	}
 	if (!hca_gather(qp->pd, w->sge, w->nsge, f->offset, f->length, true, sink->spans, &sink->nspans)) {
@@ -95,7 +95,7 @@ static void atomic_arrived(struct hca_conn *conn, struct hca_qp *qp, struct hca_
 	unsigned n;
 	size_t done = 0;
 	if (!hca_is_read(w) || w->opcode == IBV_WR_RDMA_READ) {
-		hca_conn_fail(conn, "an answer to something else");
+		hca_conn_fail(conn, "the peer sent an answer that fits no request");
 		return;
 	}
 	if (!hca_gather(qp->pd, w->sge, w->nsge, 0, w->length, true, spans, &n)) {

@@ -17,7 +17,7 @@ void hca_flag_set(int fd, bool *set, bool to)
 	if (*set == to)
 		return;
 	*set = to;
-	/* It is 0 or 1, so neither waits. */
+	/* The counter is 0 or 1, so neither call blocks. */
 	if ((to ? write(fd, &one, sizeof(one)) : read(fd, &one, sizeof(one))) != sizeof(one))
 		hca_warn("software HCA: a notification was lost: errno %d", errno);
 }

@@ -7,14 +7,14 @@ void hca_atomic(struct hca_qp *qp, struct hca_conn *conn, const struct frame *f)
 {
 	uint64_t operands[2], was;
 	struct hca_span span;
-	/* The region may have gone while the operands came. */
+	/* The region may have gone while the operands arrived. */
 	if (!hca_key_remote(qp, f->rkey, f->addr, sizeof(was), IBV_ACCESS_REMOTE_ATOMIC, &span)) {
 		hca_rx_refuse(qp, conn, f, NAK_ACCESS, IBV_WC_SUCCESS);
 		return;
 	}
 	memcpy(operands, conn->in.small, sizeof(operands));
 	uint64_t *at = (uint64_t *)span.addr;
-	/* there, and writable, now that nobody else runs */
+	/* Checks that the memory is mapped and writable; no thread of the program runs meanwhile. */
 	if (hca_copy(&was, at, sizeof(was)) < sizeof(was) || hca_copy(at, &was, sizeof(was)) < sizeof(was)) {
 		hca_rx_refuse(qp, conn, f, NAK_ACCESS, IBV_WC_SUCCESS);
 		return;

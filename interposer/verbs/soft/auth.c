@@ -1,4 +1,4 @@
-/* The handshake, and the key. */
+/* The handshake and the key. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 
 static const char context[] = "rdb software HCA 1";
 
-/* It is only made once, whole, by whoever is first. */
+/* Makes the key file atomically: link() fails for all processes but the first. */
 static int make_key_file(const char *path)
 {
 	char temporary[4096];
@@ -24,7 +24,7 @@ static int make_key_file(const char *path)
 	if (fd < 0)
 		return -errno;
 	randombytes_buf(secret, sizeof(secret));
-	/* whatever the umask says */
+	/* the umask may have cleared bits */
 	int rc = !fchmod(fd, 0600) && write(fd, secret, sizeof(secret)) == sizeof(secret) ? 0 : -EIO;
 	sodium_memzero(secret, sizeof(secret));
 	if (close(fd) && !rc)
@@ -86,7 +86,8 @@ static void hello(struct hca_conn *c)
 	hca_conn_touch(c);
 }
 
-/* The two ends of the socket: so nobody in the middle can pass the handshake on and take over then. */
+/* Addresses of both ends of the socket.  They are part of the proof, so no third host can relay the handshake and take
+ * over the connection afterwards. */
 static void ends(const struct hca_conn *c, uint32_t *first, uint32_t *second)
 {
 	struct sockaddr_in ours = {0}, theirs = {0};
@@ -101,18 +102,43 @@ static void ends(const struct hca_conn *c, uint32_t *first, uint32_t *second)
 	memcpy(c->initiator ? second : first, other, sizeof(other));
 }
 
-/* A proof by the one that connected, or by the other. */
-static void proof(const struct hca_conn *c, bool initiator, uint8_t *out)
+/* The kernel drops packets from outside that claim an address of this host as their source. */
+bool hca_auth_same_host(const struct hca_conn *c)
+{
+	uint32_t first[2], second[2];
+	ends(c, first, second);
+	return first[0] == second[0] ||
+	       (ntohl(first[0]) >> 24 == IN_LOOPBACKNET && ntohl(second[0]) >> 24 == IN_LOOPBACKNET);
+}
+
+/* A MAC over this connection and `role`. */
+static void derive(const struct hca_conn *c, char role, uint8_t *out)
 {
 	struct {
 		uint8_t role[8];
 		struct hca_hello first, second;
 		uint32_t first_end[2], second_end[2];
-	} said = {.role = {initiator ? 'i' : 'a'},
+	} said = {.role = {(uint8_t)role},
 		  .first = c->initiator ? c->auth.ours : c->auth.theirs,
 		  .second = c->initiator ? c->auth.theirs : c->auth.ours};
 	ends(c, said.first_end, said.second_end);
 	crypto_auth(out, (const uint8_t *)&said, sizeof(said), hca.key);
+}
+
+/* The proof of the connecting side (initiator) or of the accepting side. */
+static void proof(const struct hca_conn *c, bool initiator, uint8_t *out)
+{
+	derive(c, initiator ? 'i' : 'a', out);
+}
+
+void hca_auth_keys(const struct hca_conn *c, uint8_t *ours, uint8_t *theirs)
+{
+	uint8_t both[2 * FRAME_KEY];
+	_Static_assert(sizeof(both) == AUTH_PROOF, "one for each direction");
+	derive(c, 't', both);
+	memcpy(c->initiator ? ours : theirs, both, FRAME_KEY);
+	memcpy(c->initiator ? theirs : ours, both + FRAME_KEY, FRAME_KEY);
+	sodium_memzero(both, sizeof(both));
 }
 
 static void prove(struct hca_conn *c)

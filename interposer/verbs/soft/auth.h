@@ -1,7 +1,8 @@
 /* Two processes prove to each other that they hold the same key, before anything else is read.
  *
- * Both say hello (a nonce each, and who they are); then the one that connected proves first: HMAC, with the key,
- * over its role and both hellos.  A proof is good for one connection and one direction only.
+ * Each side sends a hello (a nonce and its identity).  Then the side that connected sends its proof first: a MAC, with
+ * the key, over its role, both hellos and the socket's addresses.  A proof is valid for one connection and direction.
+ * The keys of the frames' tags are derived from the same data.
  */
 #ifndef RDB_HCA_AUTH_H
 #define RDB_HCA_AUTH_H
@@ -20,15 +21,20 @@ _Static_assert(sizeof(struct hca_hello) == 56, "on the wire");
 
 struct hca_auth {
 	struct hca_hello ours, theirs;
-	bool heard; /* their hello */
+	bool heard; /* `theirs` has arrived */
 };
 
 struct hca_conn;
-/* The key in above->key_file, which is made if there is none.  0 or -errno. */
+/* Derives the key from the file above->key_file, which is made if there is none.  0 or -errno. */
 int hca_auth_read_key(const char *path, uint8_t *key);
-/* Says hello. */
+/* Sends our hello. */
 void hca_auth_begin(struct hca_conn *conn);
-/* Takes what came, if it is all there: bytes used, 0: more is needed, -EACCES: a foreigner. */
+/* Tag keys of the frames that we send and of those that we receive. */
+void hca_auth_keys(const struct hca_conn *conn, uint8_t *ours, uint8_t *theirs);
+/* Whether the peer is on this host.  Both ends see the same addresses, so both get the same result. */
+bool hca_auth_same_host(const struct hca_conn *conn);
+/* Handles one message of the handshake.  Returns the bytes used; 0: it is not complete yet; -EACCES: the peer does not
+ * hold the key. */
 int hca_auth_take(struct hca_conn *conn, const uint8_t *data, size_t len);
 
 #endif

@@ -1,4 +1,4 @@
-/* Connections: made, accepted, ended. */
+/* Making, accepting and ending connections. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,6 +18,7 @@ static struct hca_conn *make(int fd, uint32_t ip, uint16_t port, bool initiator)
 		return NULL;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	c->in.room = CONN_IN_BYTES;
 	c->fd = fd;
 	c->ip = ip;
 	c->port = port;
@@ -97,12 +98,30 @@ void hca_conn_accept(void)
 	}
 }
 
+/* From now on frames of this connection carry tags. */
+static void tag(struct hca_conn *c)
+{
+	uint8_t *larger = realloc(c->in.buf, CONN_IN_TAGGED);
+	if (!larger) {
+		hca_conn_fail(c, "out of memory");
+		return;
+	}
+	c->in.buf = larger;
+	c->in.room = CONN_IN_TAGGED;
+	c->tagged = true;
+	hca_auth_keys(c, c->out.key, c->in.key);
+}
+
 void hca_conn_is_up(struct hca_conn *c)
 {
+	if (c->state == CONN_DEAD) /* there was no memory for our proof */
+		return;
 	c->state = CONN_UP;
 	hca.nstrangers--;
 	c->slot = c->auth.theirs.slot;
 	c->port = (uint16_t)c->auth.theirs.port;
+	if (hca.above->tag_all || !hca_auth_same_host(c))
+		tag(c);
 	hca_conn_touch(c);
 }
 
@@ -137,7 +156,7 @@ void hca_conn_fail(struct hca_conn *c, const char *why)
 	c->fd = -1;
 	hca.nconns--;
 	leave_queue_pairs(c, was_up, why != NULL);
-	while (!list_empty(&c->senders)) /* those of datagrams, too */
+	while (!list_empty(&c->senders)) /* UD queue pairs whose sq.conn is another connection */
 		hca_sq_conn_lost(list_entry(c->senders.next, struct hca_qp, sq.link), was_up);
 }
 
@@ -183,7 +202,7 @@ void hca_conns_forget_mr(const struct hca_mr *mr)
 	}
 }
 
-/* The last words of a process: what is queued, for as long as the peer takes it. */
+/* At the end of a process: sends what is queued, for 1 s at most. */
 void hca_conns_stop(void)
 {
 	uint64_t until = hca_now() + 1000000000;

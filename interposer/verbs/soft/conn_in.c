@@ -1,5 +1,5 @@
-/* What comes in: frames, each checked before anything is done with it; long payloads go from the socket to their
- * place, the rest through a buffer. */
+/* Input of a connection: frames, each checked before it is carried out.  Long payloads are received in place; all else,
+ * and all tagged frames, go through a buffer. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ bool hca_copy_up(void *upper, const void *from, size_t len)
 	return done == len;
 }
 
-/* Bytes of a message are in their place. */
+/* Reports the origin of bytes of a message that are in their place now. */
 static void placed_of(const struct hca_conn *c, const void *upper, size_t len, uint32_t offset)
 {
 	const struct frame *f = &c->in.frame;
@@ -37,7 +37,7 @@ static void placed_of(const struct hca_conn *c, const void *upper, size_t len, u
 						   .offset = offset});
 }
 
-/* The sink has taken n bytes; `from` NULL: they are in their place. */
+/* Puts n bytes of a payload into the sink; `from` NULL: they are in their place already. */
 static void deliver(struct hca_conn *c, const uint8_t *from, size_t n)
 {
 	struct hca_sink *s = &c->in.sink;
@@ -91,7 +91,7 @@ static void frame_ends(struct hca_conn *c)
 	if (f->op == FRAME_DATAGRAM || f->op == FRAME_MULTICAST)
 		hca_ud_end(c, f, good);
 	else if (!s->qp)
-		return; /* nobody's, or not any more */
+		return; /* its queue pair refused it or has ended */
 	else if (f->op < FRAME_ACK)
 		hca_rx_end(c, f, good);
 	else
@@ -109,7 +109,24 @@ static bool take_auth(struct hca_conn *c)
 	return used > 0;
 }
 
-/* What is in the buffer; how many frames ended. */
+/* Whether the whole frame is in the buffer and its tag is right. */
+static bool tag_fits(struct hca_conn *c, const struct frame *f, size_t have)
+{
+	const uint8_t *from = c->in.buf + c->in.start;
+	const size_t len = sizeof(*f) + f->length;
+	uint64_t tag;
+	if (f->length <= FRAME_PAYLOAD && have < len + FRAME_TAG)
+		return false;
+	if (f->length <= FRAME_PAYLOAD) {
+		memcpy(&tag, from + len, sizeof(tag));
+		if (tag == frame_tag(c->in.key, c->in.number++, from, len))
+			return true;
+	}
+	hca_conn_fail(c, "a frame that was changed, repeated or left out on the way");
+	return false;
+}
+
+/* Handles the bytes in the buffer; returns the number of frames that ended. */
 static int parse(struct hca_conn *c)
 {
 	int frames = 0;
@@ -122,9 +139,11 @@ static int parse(struct hca_conn *c)
 			if (have < sizeof(c->in.frame))
 				break;
 			memcpy(&c->in.frame, c->in.buf + c->in.start, sizeof(c->in.frame));
+			if (c->tagged && !tag_fits(c, &c->in.frame, have))
+				break;
 			c->in.start += sizeof(c->in.frame);
 			if (!frame_valid(&c->in.frame)) {
-				hca_conn_fail(c, "a frame that means nothing");
+				hca_conn_fail(c, "the peer sent an invalid frame");
 				break;
 			}
 			c->in.in_payload = true;
@@ -138,6 +157,7 @@ static int parse(struct hca_conn *c)
 		}
 		if (c->state == CONN_UP && c->in.in_payload && !c->in.left) {
 			c->in.in_payload = false;
+			c->in.start += c->tagged ? FRAME_TAG : 0;
 			frame_ends(c);
 			frames++;
 		}
@@ -145,7 +165,7 @@ static int parse(struct hca_conn *c)
 	return frames;
 }
 
-/* Where the next bytes go: the rest of a payload, then the buffer. */
+/* Destinations of the next bytes: the rest of a payload (*direct bytes), then the buffer.  Returns their number. */
 static int room_for_more(struct hca_conn *c, struct iovec *v, size_t *direct)
 {
 	struct hca_sink *s = &c->in.sink;
@@ -157,7 +177,7 @@ static int room_for_more(struct hca_conn *c, struct iovec *v, size_t *direct)
 		c->in.start = 0;
 		c->in.end = rest;
 	}
-	size_t room = CONN_IN_BYTES - c->in.end;
+	size_t room = c->in.room - c->in.end;
 	if (c->in.in_payload && left && s->kind == SINK_SPANS) {
 		size_t done = s->done;
 		for (unsigned i = s->at; i < s->nspans && left; i++, done = 0) {
@@ -182,7 +202,7 @@ static ssize_t receive(struct hca_conn *c, size_t *asked)
 	*asked = direct + v[n - 1].iov_len;
 	ssize_t got = recvmsg(c->fd, &m, MSG_DONTWAIT);
 	if (got < 0 && errno == EFAULT && direct) {
-		/* The program unmapped it: the rest goes nowhere. */
+		/* The program unmapped the memory: discard the rest. */
 		c->in.sink.kind = SINK_DISCARD;
 		c->in.sink.faulted = true;
 		errno = EINTR;
@@ -201,7 +221,7 @@ int hca_conn_read(struct hca_conn *c)
 	int frames = 0;
 	size_t budget = CONN_READ_BUDGET, asked;
 	while (c->state == CONN_UP || c->state == CONN_AUTH) {
-		/* One that sends but never reads gets no more answers to queue. */
+		/* Reads no more requests from a peer that does not read our answers. */
 		if (c->out.count > CONN_PIECES / 2 && c->out.blocked)
 			break;
 		ssize_t got = receive(c, &asked);

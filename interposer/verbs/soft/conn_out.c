@@ -1,4 +1,4 @@
-/* What goes out: pieces in order, some copied, some still where the program has them. */
+/* Output of a connection: pieces in order, some copied, some still in the program's memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static struct hca_piece *piece(struct hca_conn *c, unsigned i)
 static struct hca_piece *add_piece(struct hca_conn *c)
 {
 	if (c->out.count == CONN_PIECES) {
-		hca_conn_fail(c, "it does not read");
+		hca_conn_fail(c, "the peer does not read");
 		return NULL;
 	}
 	struct hca_piece *p = piece(c, c->out.count++);
@@ -29,11 +29,25 @@ bool hca_conn_has_room(const struct hca_conn *c)
 	return c->state == CONN_UP && c->out.count < CONN_PIECES / 2 && c->out.queued < CONN_QUEUED_MAX;
 }
 
+/* Adds the tag to the last frame, whose payload is complete by now. */
+static void seal(struct hca_conn *c)
+{
+	struct frame f;
+	if (!c->out.open)
+		return;
+	memcpy(&f, c->out.open, sizeof(f));
+	const size_t len = sizeof(f) + f.length;
+	const uint64_t tag = frame_tag(c->out.key, c->out.number++, c->out.open, len);
+	memcpy(c->out.open + len, &tag, sizeof(tag));
+	c->out.open = NULL;
+}
+
 uint8_t *hca_conn_put_raw(struct hca_conn *c, size_t len)
 {
 	struct hca_piece *p = c->out.count ? piece(c, c->out.count - 1) : NULL;
 	if (c->state == CONN_DEAD)
 		return NULL;
+	seal(c);
 	if (!p || !p->owned || p->room - p->len < len) {
 		size_t room = len > CONN_CHUNK ? len : CONN_CHUNK;
 		uint8_t *chunk = malloc(room);
@@ -56,12 +70,18 @@ uint8_t *hca_conn_put_raw(struct hca_conn *c, size_t len)
 	return to;
 }
 
+static size_t frame_bytes(const struct hca_conn *c, const struct frame *f)
+{
+	return sizeof(*f) + f->length + (c->tagged ? FRAME_TAG : 0);
+}
+
 uint8_t *hca_conn_put(struct hca_conn *c, const struct frame *f)
 {
-	uint8_t *to = hca_conn_put_raw(c, sizeof(*f) + f->length);
+	uint8_t *to = hca_conn_put_raw(c, frame_bytes(c, f));
 	if (!to)
 		return NULL;
 	memcpy(to, f, sizeof(*f));
+	c->out.open = c->tagged ? to : NULL;
 	return to + sizeof(*f);
 }
 
@@ -75,11 +95,12 @@ static bool readable(const struct hca_span *s)
 	return true;
 }
 
-/* The frame that was put last. */
+/* Removes the last frame. */
 static void take_back(struct hca_conn *c, size_t len)
 {
 	piece(c, c->out.count - 1)->len -= len;
 	c->out.queued -= len;
+	c->out.open = NULL;
 }
 
 static bool put_copy(struct hca_conn *c, const struct frame *f, const struct hca_span *spans, unsigned n)
@@ -87,7 +108,7 @@ static bool put_copy(struct hca_conn *c, const struct frame *f, const struct hca
 	uint8_t *to = hca_conn_put(c, f);
 	for (unsigned i = 0; to && i < n; to += spans[i++].len)
 		if (hca_copy(to, spans[i].addr, spans[i].len) < spans[i].len) {
-			take_back(c, sizeof(*f) + f->length);
+			take_back(c, frame_bytes(c, f));
 			return false;
 		}
 	return true;
@@ -96,7 +117,8 @@ static bool put_copy(struct hca_conn *c, const struct frame *f, const struct hca
 bool hca_conn_put_spans(struct hca_conn *c, const struct frame *f, struct hca_qp *qp, const struct hca_span *spans,
 			unsigned n, bool copy)
 {
-	if (copy || f->length <= CONN_COPY_MAX || n > CONN_PIECES / 4)
+	/* A tagged payload is copied: the program may change its memory between tagging and sending. */
+	if (copy || c->tagged || f->length <= CONN_COPY_MAX || n > CONN_PIECES / 4)
 		return put_copy(c, f, spans, n);
 	for (unsigned i = 0; i < n; i++)
 		if (!readable(&spans[i]))
@@ -134,7 +156,7 @@ static void sent(struct hca_conn *c, size_t n)
 		if (p->sent < p->len)
 			return;
 		if (c->out.count == 1 && p->owned && p->room == CONN_CHUNK) {
-			p->len = p->sent = 0; /* the next frames' */
+			p->len = p->sent = 0; /* the chunk is used again for the next frames */
 			p->data = p->owned;
 			return;
 		}
@@ -152,6 +174,7 @@ static void blocked(struct hca_conn *c, bool is)
 
 void hca_conn_flush(struct hca_conn *c)
 {
+	seal(c);
 	while (c->state != CONN_DEAD && c->state != CONN_CONNECTING && c->out.queued) {
 		struct iovec v[CONN_PIECES];
 		struct msghdr m = {.msg_iov = v};
@@ -169,7 +192,7 @@ void hca_conn_flush(struct hca_conn *c)
 			return;
 		}
 		if (n < 0) {
-			hca_conn_fail(c, errno == EFAULT ? "memory that was to be sent is not there any more" : NULL);
+			hca_conn_fail(c, errno == EFAULT ? "memory that was to be sent has been unmapped" : NULL);
 			return;
 		}
 		sent(c, (size_t)n);
@@ -189,11 +212,9 @@ void hca_conn_own(struct hca_conn *c, const struct hca_qp *qp, const uint8_t *lo
 		if (p->owned || (qp ? p->qp != qp : p->data >= high || p->data + p->len <= low))
 			continue;
 		uint8_t *copy = malloc(p->len ? p->len : 1);
-		struct iovec to = {copy, p->len}, from = {(void *)p->data, p->len};
-		/* The kernel says if it is not there, where memcpy would crash. */
-		if (!copy || process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)p->len) {
+		if (!copy || hca_copy(copy, p->data, p->len) < p->len) { /* the program may have unmapped the memory */
 			free(copy);
-			hca_conn_fail(c, "memory that was to be sent is not there any more");
+			hca_conn_fail(c, "memory that was to be sent has been unmapped");
 			return;
 		}
 		p->data = p->owned = copy;

@@ -95,7 +95,7 @@ static void notify(struct hca_cq *cq)
 int hca_req_notify_cq(void *handle, int solicited_only)
 {
 	struct hca_cq *cq = handle;
-	/* The stronger of two wishes counts. */
+	/* A request for any completion is stronger than one for solicited completions only. */
 	cq->solicited_only = solicited_only && (!cq->armed || cq->solicited_only);
 	cq->armed = true;
 	return 0;

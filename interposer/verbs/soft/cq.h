@@ -1,4 +1,4 @@
-/* Completion queues and the channels that tell of them. */
+/* Completion queues and completion channels. */
 #ifndef RDB_HCA_CQ_H
 #define RDB_HCA_CQ_H
 #include "device.h"
@@ -18,7 +18,7 @@ struct hca_cq {
 	struct ibv_wc *ring;
 	unsigned size, head, count;
 	bool armed, solicited_only, overrun;
-	unsigned events;  /* that nobody has asked for yet */
+	unsigned events;  /* not fetched yet */
 	struct list link; /* in channel->ready */
 };
 
@@ -31,18 +31,18 @@ int hca_poll_cq(void *cq, int n, struct ibv_wc *wc);
 int hca_req_notify_cq(void *cq, int solicited_only);
 int hca_cq_event(void *channel, void **cq);
 
-/* Takes out what is there of a queue pair that is reset or destroyed. */
+/* Removes the completions of a queue pair that is reset or destroyed. */
 void hca_cq_forget_qp(struct hca_cq *cq, uint32_t number);
-/* As another one was. */
+/* Puts the saved state of an earlier queue into this one. */
 int hca_restore_cq(void *cq, const struct verbs_queued *queued);
-/* Tells of a completion; before it is pushed. */
+/* Reports a completion to the plug-in; call before hca_cq_push(). */
 static inline void hca_cq_tell(const struct ibv_wc *wc, bool received, bool solicited, uint32_t request)
 {
 	if (hca.above->completed)
 		hca.above->completed(&(struct verbs_completed){
 			.wc = *wc, .received = received, .solicited = solicited, .request = request});
 }
-/* A completion; `solicited`: the sender asked for an event. */
+/* Adds a completion; `solicited`: the sender asked for an event. */
 void hca_cq_push(struct hca_cq *cq, const struct ibv_wc *wc, bool solicited);
 
 #endif

@@ -62,7 +62,7 @@ int hca_query_device(void *context, struct ibv_device_attr_ex *attr, size_t size
 	o->node_guid = o->sys_image_guid = hca_node_guid();
 	o->max_mr_size = (uint64_t)1 << 47;
 	o->page_size_cap = 4096;
-	o->vendor_id = 0xffffff; /* nobody's */
+	o->vendor_id = 0xffffff; /* not assigned to any vendor */
 	o->vendor_part_id = 1;
 	o->hw_ver = 1;
 	o->max_qp = HCA_QPS - 2;

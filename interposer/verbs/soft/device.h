@@ -8,7 +8,7 @@ struct hca_context {
 	unsigned users;
 	int async_fd;
 	struct list events; /* struct async_event */
-	bool signalled;     /* async_fd is readable */
+	bool signalled;     /* async_fd was made readable */
 };
 
 int hca_devices(struct verbs_device *list, unsigned room);
@@ -23,10 +23,10 @@ int hca_query_pkey(void *context, uint8_t port, int index, __be16 *pkey);
 int hca_async_event(void *context, int *type, void **object, int *port);
 int hca_restore_event(void *context, int type, void *object);
 void hca_async_raise(struct hca_context *c, enum ibv_event_type type, void *object, int port);
-/* Events of an object that is no more. */
+/* Drops queued events of an object that is being destroyed; NULL: of all objects. */
 void hca_async_forget(struct hca_context *c, const void *object);
 
-/* An eventfd as a flag: makes it readable, or not. */
+/* Uses an eventfd as a flag: makes it readable or not.  *set is its current state. */
 void hca_flag_set(int fd, bool *set, bool to);
 
 #endif

@@ -1,5 +1,5 @@
-/* GIDs: ::ffff:a.b.c.d for each IPv4 address of the host, the loopback's last.  There are always two at least,
- * as programs are often told to use the second. */
+/* GIDs: ::ffff:a.b.c.d for each IPv4 address of the host, the loopback's last.  There are always at least two, because
+ * programs are often told to use GID index 1. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -48,11 +48,11 @@ bool hca_gid_address(const struct ibv_ah_attr *attr, uint32_t *ip)
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	*ip = htonl(INADDR_LOOPBACK);
 	if (!attr->is_global)
-		return !hca.lid || attr->dlid == hca.lid; /* nobody else is on the fabric */
+		return !hca.lid || attr->dlid == hca.lid; /* there is no other LID on the fabric */
 	if (memcmp(attr->grh.dgid.raw, mapped, sizeof(mapped)))
 		return false;
 	memcpy(ip, attr->grh.dgid.raw + 12, 4);
-	/* one way to this host, whatever name it has */
+	/* one connection to this host for all of its addresses */
 	if (hca_address_is_local(*ip))
 		*ip = htonl(INADDR_LOOPBACK);
 	return true;

@@ -1,4 +1,4 @@
-/* The HCA as a whole: start, stop, which slot of the host it is. */
+/* The HCA as a whole: start, stop, its slot on the host. */
 #include "hca.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ static int base_port(void)
 	return (int)port;
 }
 
-/* 0: none was asked for */
+/* 0: no LID was asked for */
 static int port_lid(void)
 {
 	enum { LAST_UNICAST = 0xbfff };
@@ -68,7 +68,7 @@ static int listen_at(uint16_t port)
 	return hca_keep(fd);
 }
 
-/* The first port that is free says which processes of the host we are. */
+/* The first free port becomes this process's slot on its host. */
 static int take_slot(void)
 {
 	int rc = -EADDRINUSE;
@@ -147,7 +147,7 @@ static int hca_start(const struct verbs_above *above)
 	return rc;
 }
 
-/* The sockets are the parent's: closing our copies tells no peer anything. */
+/* The sockets belong to the parent; peers do not notice that the child closes its copies. */
 static void hca_in_child(void)
 {
 	if (hca.epoll < 0)
@@ -164,7 +164,7 @@ static void hca_in_child(void)
 	close_ours();
 }
 
-/* Registered memory is written to by the process itself: a child needs no care. */
+/* No device writes to registered memory, the process itself does; so fork needs no care. */
 static int fork_status(bool init)
 {
 	return IBV_FORK_UNNEEDED;

@@ -1,8 +1,7 @@
 /* The software HCA: verbs over TCP, between processes that hold the same key.
  *
- * It lives below the program: memory of the program ("upper") is written only inside calls from above, and each
- * write is reported.  Its one thread (io_thread.c) only notices that there is something to do.
- * Everything else runs in one thread at a time.
+ * It writes to the program's memory ("upper") only inside calls of the plug-in, and reports each write.  Its thread
+ * (io_thread.c) only notices that there is work; everything else runs in one thread at a time.
  */
 #ifndef RDB_HCA_H
 #define RDB_HCA_H
@@ -39,27 +38,27 @@ struct hca_gid {
 
 struct hca {
 	const struct verbs_above *above;
-	uint16_t lid; /* 0: a port of Ethernet; else one of InfiniBand, with this LID, on a fabric of one host */
+	uint16_t lid; /* 0: Ethernet port; else an InfiniBand port with this LID, on a fabric of one host */
 	int slot, listener, epoll;
 	uint16_t base;
-	uint64_t instance; /* tells this process from others that used the slot */
+	uint64_t instance; /* random; differs from that of earlier processes in this slot */
 	uint8_t key[HCA_KEY_BYTES];
 	struct hca_gid gids[HCA_GIDS];
 	unsigned ngids;
 	struct list conns;
-	unsigned nconns, nstrangers; /* strangers: not authenticated yet */
-	struct list timers;          /* queue pairs that wait for a time */
+	unsigned nconns, nstrangers; /* strangers: connections not authenticated yet */
+	struct list timers;          /* queue pairs whose send queue waits until `due` */
 	struct list contexts;
 	struct hca_qp *qps[HCA_QPS];
 	unsigned nqps, next_qp;
-	unsigned calls;    /* of progress */
-	bool acks_waiting; /* answers that were not sent yet, in the hope that a request goes with them */
+	unsigned calls;    /* of progress() */
+	bool acks_waiting; /* acknowledgements are held back so that they can go with a request */
 };
 extern struct hca hca;
 
-/* Reports and carries out a write to upper memory. */
+/* Writes to upper memory and reports it.  False: not all of the memory was there. */
 bool hca_copy_up(void *upper, const void *from, size_t len);
-/* memcpy, to or from memory that the program may have unmapped: how many bytes. */
+/* memcpy to or from memory that the program may have unmapped; returns the number of bytes copied. */
 size_t hca_copy(void *to, const void *from, size_t len);
 
 #define hca_warn(...) \
@@ -68,12 +67,13 @@ size_t hca_copy(void *to, const void *from, size_t len);
 			hca.above->warn(__VA_ARGS__); \
 	} while (0)
 
-/* A descriptor of ours, away from the program's; -errno. */
+/* Moves a new descriptor out of the program's range; returns its new number or -errno.  fd < 0: returns -errno. */
 int hca_keep(int fd);
 
 /* gids.c */
 void hca_gids_read(void);
-/* The address behind a GID or, without one, this host's; network byte order.  False: none of ours. */
+/* The IPv4 address (network byte order) behind a GID; without a GID, this host's.  False: not an IPv4-mapped GID, or a
+ * LID of another host. */
 bool hca_gid_address(const struct ibv_ah_attr *attr, uint32_t *ip);
 bool hca_address_is_local(uint32_t ip);
 uint64_t hca_node_guid(void);

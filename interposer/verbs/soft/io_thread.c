@@ -1,5 +1,6 @@
-/* The thread that notices: it waits for sockets and times while nobody asks, and calls above->arrived(). It
- * touches nothing else.  While the program keeps asking by itself it only looks, now and then, whether it still does. */
+/* The thread that notices work: while progress() is not called it waits for sockets and deadlines, and then calls
+ * above->arrived().  It touches nothing else.  While progress() is called often it only checks now and then whether
+ * this is still so. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,17 +12,17 @@
 #include "progress.h"
 
 enum {
-	PATIENCE_NS = 50000,  /* for the program to see by itself what came */
-	LOOK_MIN_NS = 100000, /* between two looks at a program that keeps asking */
+	PATIENCE_NS = 50000,  /* time for the program to call progress() before arrived() is called */
+	LOOK_MIN_NS = 100000, /* between two checks while progress() is called often */
 	LOOK_MAX_NS = 400000,
-	REMIND_MAX_NS = 10000000, /* between two looks at one that was told */
-	REMIND_EVERY = 20,
+	REMIND_MAX_NS = 10000000, /* between two checks after arrived() was called */
+	REMIND_EVERY = 20,        /* checks between two calls of arrived() */
 };
 
 static struct {
 	pthread_t thread;
 	bool running;
-	int wake, epoll; /* wakes it; both that and the sockets */
+	int wake, epoll; /* wake: eventfd that wakes the thread; epoll: this eventfd and the sockets */
 	atomic_uint calls;
 	atomic_bool asleep, acks, stop;
 	atomic_ullong deadline;
@@ -33,7 +34,7 @@ static void doze(long ns)
 	nanosleep(&ts, NULL);
 }
 
-/* Until nobody has asked for a while. */
+/* Returns when progress() has not been called for a while. */
 static void while_busy(void)
 {
 	long ns = LOOK_MIN_NS;
@@ -45,7 +46,7 @@ static void while_busy(void)
 	} while (before != atomic_load(&t.calls) && !atomic_load(&t.stop));
 }
 
-/* Until somebody has asked. */
+/* Calls arrived(), repeatedly, until progress() has been called. */
 static void tell(void)
 {
 	unsigned before = atomic_load(&t.calls);
@@ -64,10 +65,10 @@ static bool overdue(void)
 	return at && at <= hca_now();
 }
 
-/* True: there is something to do. */
+/* True: there is work for progress(). */
 static bool sleep_until_something(void)
 {
-	struct epoll_event e;
+	struct epoll_event e = {.data.fd = -1};
 	uint64_t drained, at;
 	bool found = true;
 	int ms = -1;

@@ -1,5 +1,5 @@
-/* Keys: the upper 24 bits are a place in one table of regions and windows, the low 8 change with each use of the
- * place, so that an old key names nothing. */
+/* Keys: the upper 24 bits are an index into one table of regions and windows; the low 8 bits change with each use of
+ * the entry, so that an old key is not valid. */
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct entry {
 
 static struct {
 	struct entry *entries;
-	uint32_t count, room, free; /* place 0 is nobody's; free: 0 is none */
+	uint32_t count, room, free; /* entry 0 is never used; free: first free entry, 0: none */
 } table;
 
 static int grow(void)
@@ -69,13 +69,16 @@ void hca_key_change(uint32_t *key, uint8_t low)
 	*key = (*key & ~0xffu) | low;
 }
 
-void *hca_key_find(uint32_t key, enum hca_key_kind kind)
+void *hca_key_any(uint32_t key, enum hca_key_kind kind)
 {
 	uint32_t at = key >> 8;
-	if (!at || at >= table.count)
-		return NULL;
-	const struct entry *e = &table.entries[at];
-	return e->kind == kind && e->low == (uint8_t)key ? e->object : NULL;
+	return at && at < table.count && table.entries[at].kind == kind ? table.entries[at].object : NULL;
+}
+
+void *hca_key_find(uint32_t key, enum hca_key_kind kind)
+{
+	void *object = hca_key_any(key, kind);
+	return object && table.entries[key >> 8].low == (uint8_t)key ? object : NULL;
 }
 
 void hca_key_each_mw(void (*visit)(struct hca_mw *mw, void *arg), void *arg)

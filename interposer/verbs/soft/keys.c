@@ -1,4 +1,4 @@
-/* What a key gives access to. */
+/* Finds the memory that a key gives access to. */
 #include "keys.h"
 #include "qp.h"
 

@@ -31,7 +31,7 @@ static inline void list_append(struct list *head, struct list *l)
 	head->prev = l;
 }
 
-/* Also of one that is in no list. */
+/* Does nothing to an initialised link that is in no list. */
 static inline void list_remove(struct list *l)
 {
 	l->prev->next = l->next;

@@ -1,6 +1,6 @@
-/* Multicast groups.  There is no switch to tell who is in one: each process says so in a file beside the job's key,
- * named for the group, its address and its slot, and who sends to a group sends to each of them.  What a process that is
- * gone left there costs a connection that is refused; one that is in a slot now, and not in the group, drops what comes.
+/* Multicast groups.  There is no switch that knows the members: each member process has a file beside the job's key,
+ * named after the group, its address and its slot.  A sender sends the datagram to each of them.  The file of a process
+ * that was killed stays: the sender's connection is refused, or the slot's new process drops the datagram.
  */
 #include "mcast.h"
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@ static unsigned nmembers;
 bool hca_is_group(const union ibv_gid *gid)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	/* IPv4's, as the connection manager of RoCE names them */
+	/* ff00::/8, or an IPv4 group (224.0.0.0/4) as RoCE's connection manager maps it */
 	return gid->raw[0] == 0xff || (!memcmp(gid->raw, mapped, sizeof(mapped)) && gid->raw[12] >> 4 == 0xe);
 }
 
@@ -52,18 +52,18 @@ static int open_folder(void)
 	char path[PATH];
 	if (!folder(path))
 		return -ENAMETOOLONG;
-	if (mkdir(path, 0700) ? errno != EEXIST : chmod(path, 0700)) /* whatever the umask says */
+	if (mkdir(path, 0700) ? errno != EEXIST : chmod(path, 0700)) /* the umask may have cleared bits */
 		return -errno;
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-/* Says that this process is in the group, or not any more. */
+/* Makes or removes the file that makes this process a member of the group. */
 static int publish(const union ibv_gid *gid, bool in)
 {
 	char group[33], name[80];
 	if (!hca.above->key_file)
-		return 0; /* alone */
+		return 0; /* no other process can be in the job */
 	group_name(gid, group);
 	snprintf(name, sizeof(name), "%s-%08" PRIx32 "-%d", group, hca.gids[0].ip, hca.slot);
 	int dir = open_folder();

@@ -1,4 +1,4 @@
-/* Multicast groups (mcast.c), and how a frame names one. */
+/* Multicast groups (mcast.c), and their encoding in a frame. */
 #ifndef RDB_HCA_MCAST_H
 #define RDB_HCA_MCAST_H
 #include "qp.h"
@@ -6,7 +6,7 @@
 
 enum { HCA_TARGETS = 256 };
 
-/* The processes that a datagram to a group goes to. */
+/* Processes to which a datagram to a group is sent. */
 struct hca_targets {
 	unsigned n, at;
 	struct {
@@ -16,16 +16,17 @@ struct hca_targets {
 };
 
 bool hca_is_group(const union ibv_gid *gid);
+/* Finds the members of a group, at most HCA_TARGETS. */
 void hca_mcast_targets(const union ibv_gid *gid, struct hca_targets *to);
-/* To all queue pairs here that are in the group. */
+/* Delivers a datagram to all queue pairs of this process that are in the group. */
 void hca_mcast_deliver(struct hca_conn *conn, const struct frame *f);
 void hca_mcast_stop(void);
 void hca_mcast_forget(void);
 
-/* ud.c: to one of them; `to` is what the datagram was sent to. */
+/* ud.c: delivers a datagram to one queue pair; `to`: the GID it was sent to. */
 void hca_ud_deliver(struct hca_conn *conn, const struct frame *f, struct hca_qp *qp, const union ibv_gid *to);
 
-/* FRAME_MULTICAST: the fields that no datagram needs. */
+/* The group of a FRAME_MULTICAST is in fields that datagrams do not use. */
 static inline void hca_frame_set_group(struct frame *f, const union ibv_gid *gid)
 {
 	memcpy(&f->addr, gid->raw, 8);

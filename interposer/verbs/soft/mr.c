@@ -27,7 +27,7 @@ int hca_dealloc_pd(void *handle)
 	return 0;
 }
 
-/* Registration asks for memory that is there and, where it may be written, writable. */
+/* Registered memory must be mapped and readable, and writable if the access flags say so. */
 static int mapped(const void *addr, size_t length, bool write)
 {
 	uint64_t from = (uint64_t)addr, end = from + length, low, high;

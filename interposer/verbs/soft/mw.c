@@ -30,7 +30,7 @@ static void unbind(struct hca_mw *mw)
 {
 	if (!mw->mr)
 		return;
-	/* Frames that are on their way in through the window find its end as they would find the region's. */
+	/* Payloads that are just arriving through the window are refused, as if the region had ended. */
 	hca_conns_forget_mr(mw->mr);
 	mw->mr->windows--;
 	mw->mr = NULL;
@@ -52,10 +52,11 @@ uint32_t hca_mw_next_key(struct hca_mw *mw)
 	return (mw->key & ~0xffu) | (uint8_t)(mw->key + 1);
 }
 
-enum ibv_wc_status hca_mw_bind(struct hca_qp *qp, struct hca_mw *mw, const struct ibv_mw_bind_info *info, uint32_t rkey)
+enum ibv_wc_status hca_mw_bind(struct hca_qp *qp, uint32_t rkey, uint32_t region, const struct ibv_mw_bind_info *info)
 {
-	struct hca_mr *mr = (struct hca_mr *)info->mr;
-	if (mw->pd != qp->pd || rkey >> 8 != mw->key >> 8 || (mw->type == IBV_MW_TYPE_2 && mw->mr))
+	struct hca_mw *mw = hca_key_any(rkey, HCA_KEY_MW);
+	struct hca_mr *mr = hca_key_find(region, HCA_KEY_MR);
+	if (!mw || mw->pd != qp->pd || (mw->type == IBV_MW_TYPE_2 && mw->mr))
 		return IBV_WC_MW_BIND_ERR;
 	if (info->length) {
 		unsigned remote_write = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
@@ -95,7 +96,7 @@ static void forget_one(struct hca_mw *mw, void *qp)
 		unbind(mw);
 }
 
-/* Windows that were bound through it are of no more use. */
+/* Type 2 windows bound by this queue pair end with it. */
 void hca_mw_forget_qp(struct hca_qp *qp)
 {
 	hca_key_each_mw(forget_one, qp);

@@ -1,4 +1,4 @@
-/* One round: what waited to be sent, what came, what is due. */
+/* One round of progress: timers, output, input. */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -7,8 +7,8 @@
 #include "progress.h"
 
 enum {
-	FEW_CONNS = 4,    /* asked one by one, without asking epoll which */
-	LOOK_AROUND = 64, /* calls, after which epoll is asked anyway */
+	FEW_CONNS = 4,    /* up to so many connections are read without asking epoll which are ready */
+	LOOK_AROUND = 64, /* every so many calls epoll is asked anyway */
 };
 
 uint64_t hca_now(void)
@@ -29,23 +29,32 @@ void hca_timer_set(struct list *timer, uint64_t *at, uint64_t due)
 	*at = due;
 	list_remove(timer);
 	list_append(&hca.timers, timer);
-	/* perhaps nobody comes by run() again before */
+	/* run() may not be called again before that time */
 	if (due != UINT64_MAX)
 		hca_thread_due(due);
 }
 
-static int timers_run(uint64_t now)
+/* Takes a queue pair whose time has come out of the list. */
+static struct hca_qp *take_due(uint64_t now)
 {
-	int done = 0;
 	list_each(l, &hca.timers)
 	{
 		struct hca_qp *qp = list_entry(l, struct hca_qp, sq.timer);
 		if (qp->sq.due > now)
 			continue;
 		list_remove(l);
-		hca_sq_timer(qp);
-		done++;
+		return qp;
 	}
+	return NULL;
+}
+
+static int timers_run(uint64_t now)
+{
+	struct hca_qp *qp;
+	int done = 0;
+	/* from the start each time: one queue pair's end may take others out of the list */
+	for (; (qp = take_due(now)); done++)
+		hca_sq_timer(qp);
 	list_each(l, &hca.conns)
 	{
 		struct hca_conn *c = list_entry(l, struct hca_conn, link);
@@ -95,7 +104,7 @@ static int input(bool polling)
 {
 	struct epoll_event events[64];
 	int done = 0;
-	/* who was told that something has come does not know what: perhaps a new connection */
+	/* Only polls take the shortcut: other calls may have been made because of a new connection. */
 	if (polling && hca.nconns <= FEW_CONNS && !hca.nstrangers && hca.calls % LOOK_AROUND) {
 		list_each(l, &hca.conns) done += hca_conn_read(list_entry(l, struct hca_conn, link));
 		return done;
@@ -110,7 +119,7 @@ static int input(bool polling)
 	return done;
 }
 
-/* Acknowledgements that were not sent with anything else, and what a socket did not take. */
+/* Marks connections with held back acknowledgements or with output that the socket did not take. */
 static void touch_waiting(void)
 {
 	list_each(l, &hca.conns)
@@ -135,7 +144,7 @@ static int run(bool polling)
 	if (!polling)
 		touch_waiting();
 	hca_pump();
-	/* Whether the thread sees to it or we do: it says that it sleeps before it looks. */
+	/* Either the thread sees `acks` or we see that it is asleep and send: it sets `asleep` before it reads `acks`. */
 	hca_thread_acks(hca.acks_waiting);
 	if (hca.acks_waiting && hca_thread_asleep()) {
 		touch_waiting();

@@ -1,4 +1,4 @@
-/* Sending: connections with something to say take it from their queue pairs, one frame from each in turn. */
+/* Sending: marked connections take frames from their queue pairs, one from each in turn. */
 #include "conn.h"
 #include "progress.h"
 
@@ -21,7 +21,7 @@ static void acknowledge(struct hca_conn *c)
 		hca_rx_send_ack(list_entry(c->acks.next, struct hca_qp, rx.ack_link), c);
 }
 
-/* One frame from each; false: nobody has any. */
+/* Takes a frame from the next responder and one from the next sender.  False: neither had any. */
 static bool take_turn(struct hca_conn *c)
 {
 	bool any = false;
@@ -38,7 +38,7 @@ static bool take_turn(struct hca_conn *c)
 		bool sent = qp->type == IBV_QPT_UD ? hca_ud_step(qp, c) : hca_sq_step(qp, c);
 		any |= sent || !list_empty(&c->senders);
 		if (qp->type == IBV_QPT_UD) {
-			/* the next one may go elsewhere */
+			/* the next datagram may go to another peer */
 			list_remove(&qp->sq.link);
 			hca_sq_start(qp);
 		} else if (sent && !list_empty(&qp->sq.link)) {
@@ -77,7 +77,8 @@ void hca_pump(void)
 {
 	struct list now;
 	list_init(&now);
-	/* Those that are touched meanwhile have their turn too, those that used up theirs the next time. */
+	/* Connections that are marked meanwhile get a turn in the next round; after the last one they wait for the
+	 * next call. */
 	for (unsigned rounds = 0; rounds < 4 && !list_empty(&waiting); rounds++) {
 		while (!list_empty(&waiting)) {
 			struct list *l = waiting.next;

@@ -9,7 +9,8 @@
 
 static int number_for(struct hca_qp *qp)
 {
-	/* 0 and 1 are special in every subnet; a number is used again as late as can be. */
+	/* Numbers 0 and 1 are reserved.  The search goes on behind the last number, so one is reused as late as
+	 * possible. */
 	for (unsigned tries = 0; tries < HCA_QPS; tries++) {
 		unsigned at = hca.next_qp++ % HCA_QPS;
 		if (at < 2 || hca.qps[at])
@@ -99,7 +100,7 @@ void hca_qp_detach(struct hca_qp *qp)
 	list_remove(&qp->sq.link);
 }
 
-/* Datagrams to a peer whose connection is being made: hardware would have sent them long ago. */
+/* Gives datagrams to a peer that is still being connected to a chance to leave: hardware would have sent them. */
 static void let_datagrams_go(const struct hca_qp *qp)
 {
 	enum { AT_MOST_MS = 200 };

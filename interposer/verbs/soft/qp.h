@@ -1,4 +1,4 @@
-/* Queue pairs: what their parts (requester, responder) share. */
+/* Queue pairs: declarations that requester and responder share. */
 #ifndef RDB_HCA_QP_H
 #define RDB_HCA_QP_H
 #include "cq.h"
@@ -12,19 +12,19 @@ struct hca_sink;
 struct hca_wqe {
 	uint64_t wr_id, addr, compare, swap;
 	uint32_t rkey, extra, length, seq;
-	uint32_t sent; /* bytes that went to the connection */
-	uint32_t got;  /* of a READ: bytes that came */
+	uint32_t sent; /* bytes given to the connection */
+	uint32_t got;  /* bytes of a READ's answer that arrived */
 	enum ibv_wr_opcode opcode;
 	unsigned flags, nsge;
-	enum ibv_wc_status status; /* what it will complete with */
+	enum ibv_wc_status status; /* of its completion, once it has failed */
 	bool started, done;
 	/* datagrams */
 	uint32_t ip, dest, qkey;
 	uint8_t sgid_index;
-	bool multicast, spread; /* to a group; its members are in sq->targets */
+	bool multicast, spread; /* to a group; spread: sq->targets has been filled with the members */
 	union ibv_gid group;
-	/* windows */
-	struct hca_mw *mw;
+	/* windows: `rkey` and `region` are keys, since both may be freed before the request's turn */
+	uint32_t region; /* 0: none */
 	struct ibv_mw_bind_info bind;
 	union {
 		struct ibv_sge sge[0];
@@ -36,21 +36,20 @@ struct hca_send_queue {
 	uint8_t *ring;
 	unsigned size, max_sge, max_inline;
 	size_t stride;
-	unsigned head, next,
-		tail;        /* counts: the oldest, the first that was not sent to its end, where the next one goes */
-	uint32_t seq, acked; /* of the next message; the first that is not acknowledged */
+	unsigned head, next, tail; /* counters: oldest request, first not sent completely, next to be posted */
+	uint32_t seq, acked;       /* of the next message; of the first unacknowledged message */
 	uint8_t attempt;
-	unsigned retries, rnr_retries; /* that are left */
+	unsigned retries, rnr_retries; /* left */
 	unsigned reads;                /* READs and atomics under way */
-	bool stopped;                  /* a request has failed: it waits to complete, nothing else is begun */
-	uint64_t due;                  /* when to go on, 0: now */
+	bool stopped;                  /* a request has failed and waits to complete; no other is begun */
+	uint64_t due;                  /* time to go on, ns; 0: now */
 	struct list timer, link;       /* in hca.timers; in conn->senders */
 	struct hca_conn *conn;
-	struct hca_targets *targets; /* of the datagram to a group that is next; NULL: there was none */
-	bool lost;                   /* the connection that it used is no more, so the peer is not either */
+	struct hca_targets *targets; /* of the current multicast datagram; allocated at the first one */
+	bool lost;                   /* its connection has ended, so the peer is gone */
 };
 
-/* A READ that is being answered, or the refusal after which there is nothing. */
+/* A READ that is being answered, or a NAK behind such READs, which is the last answer. */
 struct hca_answer {
 	uint32_t seq, rkey, total, sent;
 	uint64_t addr;
@@ -61,11 +60,11 @@ struct hca_responder {
 	struct hca_conn *conn;
 	uint32_t seq;       /* expected */
 	bool active;        /* in the middle of a message */
-	struct frame first; /* of that message */
-	uint32_t received;  /* bytes of it */
-	bool has_recv;
+	struct frame first; /* first frame of this message */
+	uint32_t received;  /* bytes of this message */
+	bool has_recv;      /* recv was taken and not completed yet */
 	struct hca_recv recv;
-	bool gone; /* the peer went: nobody else can be it */
+	bool gone; /* the peer's connection has ended; no other process may take its place */
 	bool ack_due;
 	uint32_t ack_seq;
 	uint8_t ack_attempt;
@@ -83,13 +82,13 @@ struct hca_qp {
 	struct hca_srq *srq;
 	struct ibv_qp_cap cap;
 	bool sig_all, established, drained_told, sqd_notify;
-	struct ibv_qp_attr attr; /* as it was set */
+	struct ibv_qp_attr attr; /* as ibv_modify_qp set it, without the state */
 	uint32_t peer_ip;
 	uint16_t peer_port;
 	struct hca_send_queue sq;
 	struct hca_rq rq;
 	struct hca_responder rx;
-	unsigned groups; /* multicast */
+	unsigned groups; /* multicast groups it is attached to */
 };
 
 int hca_create_qp(const struct verbs_qp_links *links, struct ibv_qp_init_attr *attr, void **qp, uint32_t *qp_num);
@@ -101,20 +100,22 @@ int hca_post_recv(void *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int hca_bind_mw(void *qp, void *mw, void *mr, const struct ibv_mw_bind *bind, uint32_t *rkey);
 
 struct hca_qp *hca_qp_find(uint32_t number);
-/* To ERR: what is posted is flushed. */
+/* Moves to ERR and flushes all posted requests. */
 void hca_qp_fail(struct hca_qp *qp);
-/* To SQE: only what is to be sent is flushed. */
+/* Moves to SQE and flushes the send queue only; RC moves to ERR. */
 void hca_qp_fail_send(struct hca_qp *qp);
-/* Nothing of it is on any connection any more. */
+/* Removes it from all connections, its payloads that are not sent yet are copied. */
 void hca_qp_detach(struct hca_qp *qp);
+/* Fails all queue pairs of a completion queue that has overrun. */
 void hca_qps_lost_cq(const struct hca_cq *cq);
+/* Whether its state lets it receive. */
 static inline bool hca_qp_hears(const struct hca_qp *qp)
 {
 	return qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD ||
 	       qp->state == IBV_QPS_SQE;
 }
 
-/* qp_state.c: 0 or -EINVAL; `next`: the state that follows. */
+/* qp_state.c: checks a transition; 0 or -EINVAL.  *next: the new state. */
 int hca_qp_check_transition(const struct hca_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state *next);
 
 /* Send queue: wqe.c, requester.c, answers.c */
@@ -122,18 +123,18 @@ int hca_sq_init(struct hca_qp *qp, const struct ibv_qp_cap *cap);
 void hca_sq_fini(struct hca_qp *qp);
 void hca_sq_reset(struct hca_qp *qp);
 struct hca_wqe *hca_sq_at(const struct hca_send_queue *sq, unsigned i);
-/* Gets going, if there is something to send. */
+/* Registers with the connection if there is something to send. */
 void hca_sq_start(struct hca_qp *qp);
-/* Sends one frame of it on the connection.  False: it has nothing now, and was taken off the connection's list. */
+/* Sends one frame on the connection.  False: nothing to send now; it was removed from the connection's list. */
 bool hca_sq_step(struct hca_qp *qp, struct hca_conn *conn);
-/* Completes what is done, in order. */
+/* Completes finished requests, in order. */
 void hca_sq_complete(struct hca_qp *qp);
 void hca_sq_flush(struct hca_qp *qp);
 void hca_sq_timer(struct hca_qp *qp);
 void hca_sq_conn_lost(struct hca_qp *qp, bool was_up);
-/* An answer came. */
+/* Header of an answer from the peer; sets *sink if a payload follows. */
 void hca_sq_answer(struct hca_conn *conn, const struct frame *f, struct hca_sink *sink);
-/* Its payload is in place. */
+/* The answer's payload has arrived; good: all of it is in place. */
 void hca_sq_answer_end(struct hca_conn *conn, const struct frame *f, bool good);
 
 /* Responder: responder.c */

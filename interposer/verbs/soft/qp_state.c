@@ -1,4 +1,4 @@
-/* A queue pair's states: which may follow which, and what must and may be said with it (InfiniBand
+/* A queue pair's states: the legal transitions, with the attributes each must and may set (InfiniBand
  * Architecture Specification, volume 1, 10.3.1 and 11.2.5.2; ibv_modify_qp(3)). */
 #include <errno.h>
 #include <stdlib.h>

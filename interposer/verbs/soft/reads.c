@@ -14,7 +14,7 @@ int hca_rx_init(struct hca_qp *qp, unsigned reads)
 		return -ENOMEM;
 	free(rx->answers);
 	rx->answers = answers;
-	rx->room = reads + 1; /* and a refusal */
+	rx->room = reads + 1; /* one more for a NAK */
 	rx->head = 0;
 	return 0;
 }
@@ -78,7 +78,7 @@ bool hca_rx_step(struct hca_qp *qp, struct hca_conn *conn)
 	f.length = a->total - a->sent < FRAME_PAYLOAD ? a->total - a->sent : FRAME_PAYLOAD;
 	if (!hca_key_remote(qp, a->rkey, a->addr + a->sent, f.length, IBV_ACCESS_REMOTE_READ, &span) ||
 	    !hca_conn_put_spans(conn, &f, qp, &span, f.length ? 1 : 0, false)) {
-		a->nak = NAK_ACCESS; /* it was there when it was asked for */
+		a->nak = NAK_ACCESS; /* the memory has gone since the request */
 		hca_async_raise(qp->pd->context, IBV_EVENT_QP_ACCESS_ERR, qp, 0);
 		hca_qp_fail(qp);
 		return true;

@@ -61,7 +61,7 @@ void hca_sq_retry(struct hca_qp *qp, unsigned from)
 		return;
 	}
 	sq->retries--;
-	/* 4.096 us * 2^timeout; 0: no end */
+	/* 4.096 us * 2^timeout; 0: infinite */
 	hca_sq_again(qp, from, qp->attr.timeout ? (uint64_t)4096 << qp->attr.timeout : UINT64_MAX);
 }
 
@@ -71,7 +71,7 @@ void hca_sq_timer(struct hca_qp *qp)
 	hca_sq_start(qp);
 }
 
-/* UC: hardware would send into the void. */
+/* UC with an unreachable peer: requests complete without having been sent, as on hardware. */
 static void send_nowhere(struct hca_qp *qp)
 {
 	struct hca_send_queue *sq = &qp->sq;
@@ -135,7 +135,7 @@ void hca_sq_start(struct hca_qp *qp)
 	hca_conn_touch(sq->conn);
 }
 
-/* What the memory of a request says, before any of it is sent. */
+/* Checks a request's memory before it is begun; returns the status with which it fails, or IBV_WC_SUCCESS. */
 static enum ibv_wc_status check_local(const struct hca_qp *qp, const struct hca_wqe *w)
 {
 	struct hca_span spans[HCA_MAX_SGE];
@@ -153,7 +153,7 @@ static enum ibv_wc_status check_local(const struct hca_qp *qp, const struct hca_
 static void carry_out_local(struct hca_qp *qp, struct hca_wqe *w)
 {
 	if (w->opcode == IBV_WR_BIND_MW)
-		w->status = hca_mw_bind(qp, w->mw, &w->bind, w->rkey);
+		w->status = w->status ? w->status : hca_mw_bind(qp, w->rkey, w->region, &w->bind);
 	else if (!hca_mw_invalidate(qp, w->extra))
 		w->status = IBV_WC_MW_BIND_ERR;
 	if (w->status)
@@ -163,7 +163,7 @@ static void carry_out_local(struct hca_qp *qp, struct hca_wqe *w)
 	w->done = true;
 }
 
-/* False: not now. */
+/* Begins a request.  False: it must wait, or it has failed. */
 static bool begin(struct hca_qp *qp, struct hca_wqe *w)
 {
 	struct hca_send_queue *sq = &qp->sq;
@@ -213,7 +213,7 @@ static struct frame header(const struct hca_qp *qp, const struct hca_wqe *w)
 	return f;
 }
 
-static void send_atomic(struct hca_conn *conn, struct frame *f, struct hca_wqe *w)
+static void send_atomic(struct hca_conn *conn, struct frame *f, const struct hca_wqe *w)
 {
 	uint64_t operands[2] = {w->compare, w->swap};
 	f->op = w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ? FRAME_CMP_SWAP : FRAME_FETCH_ADD;
@@ -224,8 +224,8 @@ static void send_atomic(struct hca_conn *conn, struct frame *f, struct hca_wqe *
 		memcpy(to, operands, sizeof(operands));
 }
 
-/* One frame; false: its memory is no good any more. */
-static bool send_part(struct hca_qp *qp, struct hca_conn *conn, struct hca_wqe *w)
+/* Sends one frame, with so many bytes of the request.  False: its memory is not accessible any more. */
+static bool send_part(struct hca_qp *qp, struct hca_conn *conn, const struct hca_wqe *w, uint32_t *bytes)
 {
 	struct frame f = header(qp, w);
 	struct hca_span spans[HCA_MAX_SGE];
@@ -234,12 +234,12 @@ static bool send_part(struct hca_qp *qp, struct hca_conn *conn, struct hca_wqe *
 		f.op = FRAME_READ;
 		f.flags = 0;
 		hca_conn_put(conn, &f);
-		w->sent = w->length;
+		*bytes = w->length;
 		return true;
 	}
 	if (hca_is_read(w)) {
 		send_atomic(conn, &f, w);
-		w->sent = w->length;
+		*bytes = w->length;
 		return true;
 	}
 	f.op = w->opcode == IBV_WR_RDMA_WRITE || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? FRAME_WRITE : FRAME_SEND;
@@ -252,11 +252,11 @@ static bool send_part(struct hca_qp *qp, struct hca_conn *conn, struct hca_wqe *
 	} else {
 		if (!hca_gather(qp->pd, w->sge, w->nsge, f.offset, f.length, false, spans, &n))
 			return false;
-		/* UC completes when it has been sent: its memory is the program's again then. */
+		/* A UC request completes when its last frame is queued; the program may reuse the memory then, so copy. */
 		if (!hca_conn_put_spans(conn, &f, qp, spans, n, qp->type != IBV_QPT_RC))
 			return false;
 	}
-	w->sent += f.length;
+	*bytes = f.length;
 	return true;
 }
 
@@ -267,7 +267,7 @@ bool hca_sq_step(struct hca_qp *qp, struct hca_conn *conn)
 	       (qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD)) {
 		struct hca_wqe *w = hca_sq_at(sq, sq->next);
 		if (w->done && is_local(w)) {
-			sq->next++; /* on the way to one that is sent again */
+			sq->next++; /* done before; requests around it are being sent again */
 			continue;
 		}
 		if (!w->started) {
@@ -276,10 +276,14 @@ bool hca_sq_step(struct hca_qp *qp, struct hca_conn *conn)
 			if (is_local(w))
 				continue;
 		}
-		if (!send_part(qp, conn, w)) {
+		uint32_t bytes;
+		if (!send_part(qp, conn, w, &bytes)) {
 			hca_sq_fail(qp, w, IBV_WC_LOC_PROT_ERR);
 			break;
 		}
+		if (conn->state == CONN_DEAD) /* for want of memory; its requests begin again, or have ended */
+			return false;
+		w->sent += bytes;
 		if (w->sent == w->length) {
 			sq->next++;
 			if (qp->type == IBV_QPT_UC) {

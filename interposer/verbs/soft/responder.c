@@ -63,7 +63,7 @@ void hca_rx_refuse(struct hca_qp *qp, struct hca_conn *conn, const struct frame 
 {
 	qp->rx.active = false;
 	if (qp->type == IBV_QPT_UC && recv_status == IBV_WC_SUCCESS)
-		return; /* as if it had never come */
+		return; /* UC: drop it silently */
 	if (qp->type == IBV_QPT_RC &&
 	    !hca_answer_put(qp, conn, &(struct hca_answer){.seq = f->seq, .attempt = f->attempt, .nak = nak}))
 		hca_rx_answer(conn, f, FRAME_NAK, nak);
@@ -80,7 +80,7 @@ static const struct hca_pd *recv_pd(const struct hca_qp *qp)
 	return qp->srq ? qp->srq->pd : qp->pd;
 }
 
-/* A receive for this message.  False: there is none, which was said. */
+/* Takes a receive for this message.  False: there is none; RC has answered RNR. */
 static bool get_recv(struct hca_qp *qp, struct hca_conn *conn, const struct frame *f)
 {
 	if (qp->rx.has_recv || hca_rx_take_recv(qp, &qp->rx.recv)) {
@@ -184,7 +184,7 @@ static bool same_message(const struct hca_responder *rx, const struct frame *f)
 	       f->rkey == m->rkey && f->extra == m->extra && f->offset == rx->received;
 }
 
-/* Where the bytes of this part go. */
+/* Sets the sink for this part of the message.  False: its memory is not valid. */
 static bool aim(struct hca_qp *qp, const struct frame *f, struct hca_sink *sink)
 {
 	sink->qp = qp;

@@ -1,4 +1,4 @@
-/* Receives that wait for messages: of a queue pair, or of a shared receive queue. */
+/* Posted receives of a queue pair or of a shared receive queue. */
 #ifndef RDB_HCA_RQ_H
 #define RDB_HCA_RQ_H
 #include "keys.h"
@@ -10,7 +10,7 @@ struct hca_recv {
 };
 
 struct hca_rq {
-	struct hca_recv *ring; /* each with room for max_sge only */
+	struct hca_recv *ring; /* elements have room for max_sge entries only */
 	unsigned size, max_sge, head, count;
 };
 

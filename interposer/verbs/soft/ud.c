@@ -1,4 +1,4 @@
-/* Unreliable datagrams: one frame each, dropped where nobody waits for it. */
+/* Unreliable datagrams: one frame each, dropped if no receive is posted. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ int hca_destroy_ah(void *handle)
 	return 0;
 }
 
-/* To the next of a group's members that can be reached; NULL: there is none left. */
+/* Connection to the next reachable member of the group; NULL: none is left. */
 static struct hca_conn *conn_to_member(struct hca_send_queue *sq, struct hca_wqe *w)
 {
 	int rc;
@@ -57,7 +57,7 @@ static struct hca_conn *conn_to_member(struct hca_send_queue *sq, struct hca_wqe
 	return c;
 }
 
-/* What cannot be sent is lost, as it would be on any network. */
+/* Datagrams that cannot be sent are lost, as on any network. */
 struct hca_conn *hca_ud_conn(struct hca_qp *qp)
 {
 	struct hca_send_queue *sq = &qp->sq;
@@ -138,6 +138,8 @@ bool hca_ud_step(struct hca_qp *qp, struct hca_conn *conn)
 		hca_sq_fail(qp, w, w->status);
 		return false;
 	}
+	if (conn->state == CONN_DEAD) /* for want of memory; its datagrams are lost, this one as well */
+		return false;
 	if (w->multicast && ++sq->targets->at < sq->targets->n)
 		return true;
 	w->started = w->done = true;
@@ -148,7 +150,7 @@ bool hca_ud_step(struct hca_qp *qp, struct hca_conn *conn)
 
 void hca_ud_begin(struct hca_conn *conn, const struct frame *f, struct hca_sink *sink)
 {
-	/* Only its end decides: then all of it is here. */
+	/* hca_ud_end() looks for a receive once the whole datagram is in the small buffer. */
 	sink->kind = SINK_SMALL;
 }
 
@@ -159,7 +161,7 @@ static void header(uint8_t *grh, const struct hca_conn *conn, const struct frame
 			    .next_hdr = 0x1b,
 			    .hop_limit = 64};
 	uint32_t from = f->op == FRAME_DATAGRAM ? (uint32_t)f->addr : hca.gids[f->code < hca.ngids ? f->code : 0].ip;
-	/* The sender's own word for where it is, unless the connection knows better. */
+	/* The sender's address: from the frame or, for another host, from the connection. */
 	if (!hca_address_is_local(conn->ip))
 		from = conn->ip;
 	memset(h.sgid.raw + 10, 0xff, 2);

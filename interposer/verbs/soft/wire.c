@@ -1,5 +1,17 @@
-/* Which frames there may be. */
+/* Validity of frames, and their tags. */
+#include "../../base/siphash.h"
 #include "wire.h"
+
+_Static_assert((int)FRAME_KEY == (int)SIPHASH_KEY, "SipHash's");
+
+uint64_t frame_tag(const uint8_t *key, uint64_t number, const uint8_t *frame, size_t len)
+{
+	struct siphash h;
+	siphash_begin(&h, key);
+	siphash_add(&h, &number, sizeof(number));
+	siphash_add(&h, frame, len);
+	return siphash_end(&h);
+}
 
 static bool whole(const struct frame *f, uint32_t length)
 {

@@ -100,9 +100,11 @@ static void take_target(const struct hca_qp *qp, struct hca_wqe *w, const struct
 			w->status = IBV_WC_LOC_LEN_ERR;
 		return;
 	case IBV_WR_BIND_MW:
-		w->mw = (struct hca_mw *)wr->bind_mw.mw;
 		w->bind = wr->bind_mw.bind_info;
+		w->region = w->bind.mr ? ((struct hca_mr *)w->bind.mr)->key : 0;
 		w->rkey = wr->bind_mw.rkey;
+		if (w->rkey >> 8 != ((struct hca_mw *)wr->bind_mw.mw)->key >> 8)
+			w->status = IBV_WC_MW_BIND_ERR;
 		return;
 	default: break;
 	}
@@ -113,7 +115,7 @@ static void take_target(const struct hca_qp *qp, struct hca_wqe *w, const struct
 		w->group = ah->group;
 		w->sgid_index = ah->sgid_index;
 		w->dest = wr->wr.ud.remote_qpn & FRAME_NUMBERS;
-		/* The highest bit asks for the queue pair's own. */
+		/* The highest bit asks for the queue pair's own Q_Key. */
 		w->qkey = wr->wr.ud.remote_qkey & 0x80000000 ? qp->attr.qkey : wr->wr.ud.remote_qkey;
 		if (w->length > FRAME_MTU)
 			w->status = IBV_WC_LOC_LEN_ERR;
@@ -190,7 +192,7 @@ static enum ibv_wc_opcode completed_as(enum ibv_wr_opcode op)
 	}
 }
 
-/* `at`: the how-manieth request it is. */
+/* `at`: number of the request, from 0 since RESET. */
 static void complete_one(struct hca_qp *qp, unsigned at, enum ibv_wc_status status)
 {
 	const struct hca_wqe *w = hca_sq_at(&qp->sq, at);
@@ -242,9 +244,10 @@ void hca_sq_complete(struct hca_qp *qp)
 void hca_sq_flush(struct hca_qp *qp)
 {
 	struct hca_send_queue *sq = &qp->sq;
-	for (; sq->head != sq->tail; sq->head++) {
-		struct hca_wqe *w = hca_sq_at(sq, sq->head);
-		complete_one(qp, sq->head,
+	/* A completion that finds its queue full fails the queue pair, which flushes the rest. */
+	while (sq->head != sq->tail) {
+		struct hca_wqe *w = hca_sq_at(sq, sq->head++);
+		complete_one(qp, sq->head - 1,
 			     w->started && finished(qp, w) && !w->status ? IBV_WC_SUCCESS : IBV_WC_WR_FLUSH_ERR);
 	}
 	sq->next = sq->head;

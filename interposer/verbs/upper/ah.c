@@ -36,8 +36,8 @@ static int gid_index_of(struct ibv_context *context, uint8_t port, const union i
 	return -1;
 }
 
-/* The 40 bytes before a datagram are an IPv4 header in the last 20 of them if their check sum says so (RoCE v2;
- * InfiniBand specification, annex A17). */
+/* The last 20 of the 40 bytes before a datagram are an IPv4 header if its checksum is right (RoCE v2; InfiniBand
+ * specification, annex A17). */
 static bool is_ipv4(const struct ibv_grh *grh)
 {
 	const uint8_t *header = (const uint8_t *)grh + 20;
@@ -94,7 +94,7 @@ EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc
 	return ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr) ? NULL : ibv_create_ah(pd, &attr);
 }
 
-/* The provider finds the link's address by itself. */
+/* The provider does not need the link-layer address. */
 EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr, uint8_t mac[6],
 				       uint16_t *vlan)
 {

@@ -1,4 +1,4 @@
-/* What librdmacm and programs use beside the objects: sysfs, fork, the kernel's structs. */
+/* Functions that librdmacm and programs use beside the objects: sysfs, fork, structs of the kernel. */
 #include <fcntl.h>
 #include <infiniband/sa.h>
 #include <rdma/ib_user_sa.h>
@@ -30,7 +30,7 @@ EXPORT int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, siz
 	return n < 0 ? -1 : (int)n;
 }
 
-/* What the provider and its kernel need: nothing, with the software HCA and from Linux 5.12 on. */
+/* The software HCA and Linux from 5.12 on need no preparation for fork. */
 EXPORT int ibv_fork_init(void)
 {
 	int64_t r = ASK(VERBS_FORK, 1);
@@ -108,28 +108,23 @@ EXPORT void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *to, struct ib_uverbs_
 	to->alt_timeout = from->alt_timeout;
 }
 
+/* The fields have the same names in both structs. */
+#define PATH_FIELDS(to, from) \
+	((to)->dlid = (from)->dlid, (to)->slid = (from)->slid, (to)->raw_traffic = (from)->raw_traffic, \
+	 (to)->flow_label = (from)->flow_label, (to)->hop_limit = (from)->hop_limit, \
+	 (to)->traffic_class = (from)->traffic_class, (to)->reversible = (from)->reversible, \
+	 (to)->numb_path = (from)->numb_path, (to)->pkey = (from)->pkey, (to)->sl = (from)->sl, \
+	 (to)->mtu_selector = (from)->mtu_selector, (to)->mtu = (from)->mtu, \
+	 (to)->rate_selector = (from)->rate_selector, (to)->rate = (from)->rate, \
+	 (to)->packet_life_time_selector = (from)->packet_life_time_selector, \
+	 (to)->packet_life_time = (from)->packet_life_time, (to)->preference = (from)->preference)
+
 EXPORT void ibv_copy_path_rec_from_kern(struct ibv_sa_path_rec *to, struct ib_user_path_rec *from);
 EXPORT void ibv_copy_path_rec_from_kern(struct ibv_sa_path_rec *to, struct ib_user_path_rec *from)
 {
 	memcpy(to->dgid.raw, from->dgid, sizeof(to->dgid));
 	memcpy(to->sgid.raw, from->sgid, sizeof(to->sgid));
-	to->dlid = from->dlid;
-	to->slid = from->slid;
-	to->raw_traffic = (int)from->raw_traffic;
-	to->flow_label = from->flow_label;
-	to->hop_limit = (uint8_t)from->hop_limit;
-	to->traffic_class = from->traffic_class;
-	to->reversible = (int)from->reversible;
-	to->numb_path = from->numb_path;
-	to->pkey = from->pkey;
-	to->sl = from->sl;
-	to->mtu_selector = from->mtu_selector;
-	to->mtu = (uint8_t)from->mtu;
-	to->rate_selector = from->rate_selector;
-	to->rate = from->rate;
-	to->packet_life_time_selector = from->packet_life_time_selector;
-	to->packet_life_time = from->packet_life_time;
-	to->preference = from->preference;
+	PATH_FIELDS(to, from);
 }
 
 EXPORT void ibv_copy_path_rec_to_kern(struct ib_user_path_rec *to, struct ibv_sa_path_rec *from);
@@ -137,21 +132,5 @@ EXPORT void ibv_copy_path_rec_to_kern(struct ib_user_path_rec *to, struct ibv_sa
 {
 	memcpy(to->dgid, from->dgid.raw, sizeof(to->dgid));
 	memcpy(to->sgid, from->sgid.raw, sizeof(to->sgid));
-	to->dlid = from->dlid;
-	to->slid = from->slid;
-	to->raw_traffic = (uint32_t)from->raw_traffic;
-	to->flow_label = from->flow_label;
-	to->hop_limit = from->hop_limit;
-	to->traffic_class = from->traffic_class;
-	to->reversible = (uint32_t)from->reversible;
-	to->numb_path = from->numb_path;
-	to->pkey = from->pkey;
-	to->sl = from->sl;
-	to->mtu_selector = from->mtu_selector;
-	to->mtu = from->mtu;
-	to->rate_selector = from->rate_selector;
-	to->rate = from->rate;
-	to->packet_life_time_selector = from->packet_life_time_selector;
-	to->packet_life_time = from->packet_life_time;
-	to->preference = from->preference;
+	PATH_FIELDS(to, from);
 }

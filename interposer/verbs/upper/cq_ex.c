@@ -1,4 +1,4 @@
-/* Extended completion queues (ibv_create_cq_ex(3)): completions looked at one by one. */
+/* Extended completion queues (ibv_create_cq_ex(3)): completions are polled one by one. */
 #include "upper.h"
 
 static struct completion_queue *extended(struct ibv_cq_ex *cq)
@@ -47,7 +47,7 @@ struct ibv_cq_ex *ops_create_cq_ex(struct ibv_context *context, struct ibv_cq_in
 {
 	const uint64_t standard = IBV_WC_STANDARD_FLAGS;
 	const uint32_t flags = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
-	/* time stamps, tag matching, parent domains: not there */
+	/* time stamps, tag matching and parent domains are not supported */
 	if ((attr->wc_flags & ~standard) || (attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
 	    (flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) {
 		errno = EOPNOTSUPP;

@@ -1,4 +1,4 @@
-/* Devices, and contexts of them. */
+/* Devices and contexts. */
 #include <stdio.h>
 #include <unistd.h>
 #include "provider.h"
@@ -6,7 +6,7 @@
 
 enum { DEVICES = 64 };
 
-/* A device's struct lasts as long as a list or a context has it. */
+/* Freed with the last list or context that uses it. */
 struct device {
 	struct ibv_device device;
 	uint64_t guid;

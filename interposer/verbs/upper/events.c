@@ -33,7 +33,7 @@ void acknowledge(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *done, u
 	pthread_mutex_unlock(mutex);
 }
 
-/* Where an event's object counts what it has given, and what came back. */
+/* The counters of an event's object: events given to the program, and events acknowledged. */
 struct tally {
 	pthread_mutex_t *mutex;
 	pthread_cond_t *cond;

@@ -1,4 +1,4 @@
-/* Memory regions.  Memory is registered where it is. */
+/* Memory regions.  The program's own memory is registered, there are no copies. */
 #include "upper.h"
 
 EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)

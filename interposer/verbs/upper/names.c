@@ -1,4 +1,4 @@
-/* Words for numbers.  Programs print and compare them: a test holds them against the system's own library. */
+/* Names of constants.  Programs print and compare them, so a test compares them with the system's library. */
 #include "upper.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -93,7 +93,7 @@ EXPORT const char *ibv_wc_status_str(enum ibv_wc_status status)
 	return word(words, COUNT(words), (int)status);
 }
 
-/* Not yet in the headers of rdma-core 44. */
+/* Not in the headers of rdma-core 44. */
 const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode);
 EXPORT const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode)
 {

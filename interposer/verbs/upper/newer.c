@@ -1,5 +1,5 @@
-/* What rdma-core has added since the version that rdb is built with.  Symbols by their names alone: a newer header
- * declares them as well. */
+/* Functions that rdma-core has added since the version that rdb is built with.  They have other names in C, because
+ * newer headers declare them as well. */
 #include "upper.h"
 
 /* struct ibv_mr_init_attr */
@@ -14,7 +14,7 @@ struct mr_init_attr {
 	void *dmah;
 };
 
-enum { MASK_IOVA = 1, MASK_ADDR = 2 }; /* 4, 8: a dma-buf, 16: a handle */
+enum { MASK_IOVA = 1, MASK_ADDR = 2 }; /* not supported: 4 and 8, a dma-buf; 16, a DMA handle */
 
 EXPORT struct ibv_mr *reg_mr_ex(struct ibv_pd *pd, struct mr_init_attr *attr) __asm__("ibv_reg_mr_ex");
 EXPORT struct ibv_mr *reg_mr_ex(struct ibv_pd *pd, struct mr_init_attr *attr)
@@ -31,7 +31,7 @@ EXPORT struct ibv_mr *reg_mr_ex(struct ibv_pd *pd, struct mr_init_attr *attr)
 				(unsigned)attr->access);
 }
 
-/* Hints for a device's writes to memory: as of a device without them. */
+/* DMA handles (hints for a device's writes to memory): answered as by a device without them. */
 EXPORT void *alloc_dmah(struct ibv_context *context, void *attr) __asm__("ibv_alloc_dmah");
 EXPORT void *alloc_dmah(struct ibv_context *context, void *attr)
 {

@@ -22,7 +22,7 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 	return err;
 }
 
-/* Objects of another process are not shared with it. */
+/* Sharing objects between processes is not supported. */
 EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle)
 {
 	(void)context, (void)handle;

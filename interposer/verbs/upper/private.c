@@ -1,5 +1,5 @@
-/* IBVERBS_PRIVATE_34: what drivers of rdma-core (libmlx5, libefa) take from libibverbs.  They can be loaded beside
- * ours, as pyverbs does, and find no device of theirs. */
+/* IBVERBS_PRIVATE_34: symbols that drivers of rdma-core (libmlx5, libefa) import from libibverbs.  With these the
+ * drivers can be loaded, as pyverbs does; they find no device. */
 #include <errno.h>
 #include <stddef.h>
 #include "upper.h"

@@ -1,4 +1,4 @@
-/* Queue pairs: their life, and what is posted to them. */
+/* Queue pairs and posting to them. */
 #include "upper.h"
 
 struct queue_pair *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)

@@ -1,15 +1,15 @@
-/* Extended queue pairs (ibv_create_qp_ex(3), ibv_wr_post(3)): requests are built one by one, and posted as a list
- * when the batch is complete. */
+/* Extended queue pairs (ibv_create_qp_ex(3), ibv_wr_post(3)): requests are built one by one and posted as a list when
+ * the batch is complete. */
 #include "upper.h"
 
 struct batch {
-	pthread_mutex_t lock; /* between ibv_wr_start() and its end */
+	pthread_mutex_t lock; /* held from ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort() */
 	int error;
 	uint32_t max_sge, max_inline, max_wr;
 	uint32_t n;
 	struct request {
 		struct ibv_send_wr wr;
-		struct ibv_sge inlined; /* the copy of inline data */
+		struct ibv_sge inlined; /* names the copy of inline data, in `bytes` */
 	} * requests;
 	struct ibv_sge *sges; /* max_sge for each request */
 	char *bytes;          /* max_inline for each */
@@ -49,7 +49,7 @@ static struct batch *batch_of(struct ibv_qp_ex *qp)
 	return CONTAINER(qp, struct queue_pair, ex)->batch;
 }
 
-/* The request that is being built; NULL: an error has been noted. */
+/* The request that is being built; NULL after an error. */
 static struct ibv_send_wr *present(struct ibv_qp_ex *qp)
 {
 	struct batch *b = batch_of(qp);
@@ -146,7 +146,7 @@ static void bind_window(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey, 
 	wr->bind_mw.bind_info = *info;
 }
 
-/* ---- what the request that was begun last is about ---- */
+/* ---- setters of the request that was begun last ---- */
 
 static void set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t remote_qpn, uint32_t remote_qkey)
 {
@@ -176,7 +176,7 @@ static void set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t addr, uint32_t
 	set_sge_list(qp, 1, &one);
 }
 
-/* Copied now: the program may use its memory again. */
+/* Copies the data now: the program may reuse its memory afterwards. */
 static void set_inline_data_list(struct ibv_qp_ex *qp, size_t n, const struct ibv_data_buf *list)
 {
 	struct batch *b = batch_of(qp);
@@ -216,7 +216,7 @@ static void batch_start(struct ibv_qp_ex *qp)
 	b->error = 0;
 }
 
-/* Mistakes in building them are known before any is posted; of what the device refuses, those before it are. */
+/* After an error in building, no request is posted.  If the device refuses one, those before it are posted. */
 static int batch_complete(struct ibv_qp_ex *qp)
 {
 	struct batch *b = batch_of(qp);
@@ -293,7 +293,7 @@ struct ibv_qp *ops_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_
 		errno = EINVAL;
 		return NULL;
 	}
-	/* it begins with the members of the plain one */
+	/* ibv_qp_init_attr_ex begins with the members of ibv_qp_init_attr */
 	struct queue_pair *q = create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
 	if (!q || !operations)
 		return q ? &q->qp : NULL;

@@ -1,4 +1,4 @@
-/* What a device and its ports are like. */
+/* Queries of devices and ports. */
 #include "upper.h"
 
 int ops_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
@@ -27,7 +27,7 @@ int ops_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_at
 	return err;
 }
 
-/* Of programs built before port_cap_flags2 and what follows it. */
+/* For programs built before port_cap_flags2 and the members behind it existed. */
 EXPORT int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
 {
 	return ops_query_port(context, port, (struct ibv_port_attr *)attr,
@@ -91,7 +91,7 @@ EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_
 	return err ? -err : (ssize_t)n;
 }
 
-/* IBVERBS_PRIVATE_34, of librdmacm.  enum ibv_gid_type_sysfs: 0 InfiniBand or RoCE v1, 1 RoCE v2 */
+/* IBVERBS_PRIVATE_34, used by librdmacm.  *type: enum ibv_gid_type_sysfs, 0 InfiniBand or RoCE v1, 1 RoCE v2 */
 int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned index, int *type);
 EXPORT int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned index, int *type)
 {

@@ -1,8 +1,8 @@
 /* The upper half's libibverbs.so.1: rdma-core's ABI in front of the gate.
  *
- * It is part of the program, and all it does by itself is deterministic.  Its structs are the ones of
- * <infiniband/verbs.h>, with what else must be known of an object behind them; `handle` is the id that the lower half
- * knows it by (protocol.h).  rdma-core's man pages, section 3, say what the functions do.
+ * It is part of the program, and deterministic apart from the gate's answers.  Its structs are those of
+ * <infiniband/verbs.h>, followed by members of our own; `handle` is the object's id in the lower half (protocol.h).
+ * rdma-core's man pages, section 3, describe the functions.
  */
 #ifndef RDB_VERBS_UPPER_H
 #define RDB_VERBS_UPPER_H
@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/gate_call.h"
 #include "protocol.h"
 
 #undef ibv_query_port
@@ -23,16 +24,16 @@
 #define EXPORT __attribute__((visibility("default")))
 
 struct context {
-	struct verbs_context verbs; /* its last member is what the program has */
+	struct verbs_context verbs; /* the program has a pointer to its last member */
 	uint32_t id;
 };
 
 struct completion_queue {
 	union {
 		struct ibv_cq cq;
-		struct ibv_cq_ex ex; /* begins with the same */
+		struct ibv_cq_ex ex; /* begins with the same members */
 	};
-	struct ibv_wc now; /* cq_ex.c: the completion that is looked at */
+	struct ibv_wc now; /* cq_ex.c: the current completion */
 	uint32_t events;   /* completion events given to the program */
 	uint32_t async_events;
 };
@@ -49,7 +50,7 @@ struct queue_pair {
 		struct ibv_qp_ex ex;
 	};
 	uint32_t async_events;
-	struct batch *batch; /* qp_ex.c: NULL where the queue pair has no ibv_wr_*() */
+	struct batch *batch; /* qp_ex.c; NULL: the queue pair does not support ibv_wr_*() */
 };
 
 struct channel {
@@ -76,13 +77,13 @@ static inline struct completion_queue *queue_of(struct ibv_cq *cq)
 	})
 #define P(pointer) ((uint64_t)(pointer))
 
-/* A call that gives an errno value ... */
+/* For functions that return an errno value. */
 static inline int error_of(int64_t result)
 {
 	return result < 0 ? (int)-result : 0;
 }
 
-/* ... and one that sets errno and gives NULL or -1.  Frees the object that was not made. */
+/* For functions that return NULL and set errno; frees `object`. */
 static inline void *not_made(void *object, int64_t result)
 {
 	free(object);
@@ -90,6 +91,7 @@ static inline void *not_made(void *object, int64_t result)
 	return NULL;
 }
 
+/* For functions that return -1 and set errno. */
 static inline int failed(int64_t result)
 {
 	if (result >= 0)
@@ -98,18 +100,18 @@ static inline int failed(int64_t result)
 	return -1;
 }
 
-/* cq.c, qp.c: what the extended functions make, too; NULL and errno */
+/* cq.c, qp.c: also used by the extended functions.  NULL and errno on failure. */
 struct completion_queue *create_cq(struct ibv_context *context, int cqe, void *cq_context,
 				   struct ibv_comp_channel *channel, int comp_vector);
 struct queue_pair *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 
-/* events.c: waits in poll(2) until there is something to read; -1 and errno if it never waits, or was interrupted. */
+/* events.c: waits in poll(2) until fd is readable.  -1 and errno: EAGAIN if fd is O_NONBLOCK, EINTR. */
 int wait_readable(int fd);
-/* Until the program has acknowledged as many as it was given. */
+/* Waits until the program has acknowledged all events it was given. */
 void await_acknowledged(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *done, const uint32_t *given);
 void acknowledge(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *done, uint32_t n);
 
-/* ctx->ops, by the files of their objects */
+/* members of context->ops, in the files of their objects */
 int ops_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int ops_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 int ops_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);

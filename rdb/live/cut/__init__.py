@@ -1,1 +1,1 @@
-"""A consistent cut of a job, and what asks for one."""
+"""A consistent cut of a job: the cut itself, and what it depends on."""

@@ -1,9 +1,9 @@
-"""A consistent cut of a job: one event per rank, such that nothing was received before it was sent.
+"""A consistent cut of a job: one event per rank, such that nothing is received before it was sent.
 
-Chandy and Lamport's two rules.  What a rank had received at its event had been sent at the event
-of its sender; and a message that had been sent and not been received is under way: its sender
-sends it again.  A collective was complete in all its ranks or in none, since parts of it cannot be
-sent again.
+Chandy and Lamport, "Distributed Snapshots" (1985). A message that was received at the cut, or that
+a probe had found, had been sent at the cut. A message that had been sent but not received is under
+way, and its sender sends it again. A collective is complete in all its ranks or in none, as parts
+of it cannot be sent again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rdb.live.files.file_order import FilePlan, file_plan
 from rdb.live.verbs.cut import VerbsTraffic
 from rdb.recording import Job, RankRecording
 from rdb.recording.log.describe import mpi_functions
-from rdb.recording.log.record import EndKind, Kind
+from rdb.recording.log.record import NEVER, EndKind, Kind
 from rdb.recording.messages.messages import Messages
 from rdb.recording.messages.partitioned import Partitioned
 from rdb.recording.mpi.collectives import Flow, collectives
@@ -36,46 +36,47 @@ _FREES = ("MPI_Comm_free", "MPI_Comm_disconnect")
 class Message:
     source: int
     sent: int
-    """The event of its sender."""
+    """Event of the sending rank."""
     which: int
-    """Of the messages of that event, from 0."""
+    """Number among the messages of that event, from 0."""
     destination: int
     received: int | None
-    """The event that received it; None: none in the recording."""
+    """Event of the receiving rank; None: not received in the recording."""
     size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """An event of each rank, and what was under way between them."""
+    """An event of each rank, and the messages under way between these events."""
 
     events: dict[int, int]
     under_way: list[Message]
 
     def among(self, ranks: Collection[int]) -> Cut:
-        """Of these ranks alone."""
+        """The cut restricted to RANKS."""
         under_way = [one for one in self.under_way if one.source in ranks]
         return Cut({rank: self.events[rank] for rank in ranks}, under_way)
 
     def sent_again(self, rank: int) -> list[tuple[int, int]]:
-        """The rank's events whose messages are under way, and which of theirs, in order."""
+        """The rank's sends that are under way, in order: event and number among its messages."""
         return sorted((one.sent, one.which) for one in self.under_way if one.source == rank)
 
 
 class Traffic:
-    """All that orders the events of a job's ranks."""
+    """All dependences between the events of a job's ranks."""
 
     def __init__(self, job: Job) -> None:
         self.ranks = job.ranks
         self._job = job
-        # The logs of a job that runs grow while they are read: all have at least this.
+        # The logs of a running job grow while they are read; only events up to here count.
         self._newest = {rank: job.rank(rank).last_event for rank in self.ranks}
         self._messages = Messages(job)
         self.files = mpi_files.Files(job, self._messages)
         self._files = {rank: mpi_files.open_spans(job, rank) for rank in self.ranks}
         self.messages = list(self._matched())
         self.collectives = [*self._together(), *self.files.together()]
-        # (event, other rank, its event): this event needs that one.  Sorted by event.
+        # Rank -> (event, other rank, event of that rank that must be in the cut, too). Sorted by
+        # event.
         self._needs: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
         for rank, unsent in self._unsent():
             self._needs[rank].append(unsent)
@@ -83,14 +84,22 @@ class Traffic:
             if one.received is not None:
                 self._needs[one.destination].append((one.received, one.source, one.sent))
         communications = {rank: self._messages.communication(rank) for rank in self.ranks}
+        for rank, communication in communications.items():
+            for (source, comm, tag), event, number in communication.found():
+                if source in communications:
+                    sends = communications[source].sends.get((rank, comm, tag), ())
+                    sent = number < len(sends)
+                    until = communications[source].event(sends[number]) if sent else NEVER
+                    self._needs[rank].append((event, source, until))
         windows = Exposure(job, communications, list(self._meetings()))
         self.collectives += windows.together()
-        partitioned = Partitioned(job, communications, _NEVER)
+        partitioned = Partitioned(job, communications, NEVER)
         self.collectives += partitioned.together()
         for rank, need in windows.needs():
             self._needs[rank].append(need)
         for events in self.collectives:
-            # each needs all others: said through one of them, it is linear in the ranks
+            # Each event needs all others. Going through the first one needs only two entries per
+            # rank.
             first, *others = events.items()
             for rank, event in others:
                 self._needs[rank].append((event, *first))
@@ -105,7 +114,7 @@ class Traffic:
                 self._needs[rank].append((event, other, until))
         for rank, needs in self._needs.items():
             self._needs[rank] = sorted(
-                (event, other, until if until <= self._newest[other] else _NEVER)
+                (event, other, until if until <= self._newest[other] else NEVER)
                 for event, other, until in needs
             )
         self._inside = {
@@ -117,38 +126,43 @@ class Traffic:
         return file_plan(self.files, cut.events, self._messages)
 
     def settled(self, rank: int, event: int) -> int:
-        """The event itself, or the nearest one of the rank that a consistent cut can have: after it
-        what others had finished by then, before it what others never came to."""
+        """EVENT, or the nearest event of RANK that a consistent cut can have.
+
+        That is a later one if others had finished what RANK is in, an earlier one if others never
+        came to it.
+        """
         event = self._outside(rank, event)
         least = self.closed({**dict.fromkeys(self.ranks, 0), rank: event})
-        if any(until == _NEVER for until in least.values()):
+        if any(until == NEVER for until in least.values()):
             return self._latest()[rank]
         return least[rank]
 
     def cut(self, rank: int, event: int) -> Cut:
-        """The latest consistent cut with RANK at EVENT and no other later than it was then.
+        """The latest consistent cut with RANK at EVENT, in which no other rank is later in time.
 
-        Other ranks go further than that if RANK had heard of it already.
+        Another rank is later if RANK already depended on that. RdbError: EVENT is in no cut; the
+        hint names one that is.
         """
         outside = self._outside(rank, event)
         if outside != event:
             where = (
-                "has a file of MPI open"
+                "has an MPI file open"
                 if mpi_files.span_at(self._files[rank], event)
                 else "is inside a function that MPI calls"
             )
             raise RdbError(f"rank {rank} {where} at event {event}", f"try --at {outside}")
         least = self.closed({**dict.fromkeys(self.ranks, 0), rank: event})
-        if any(until == _NEVER for until in least.values()):
+        if any(until == NEVER for until in least.values()):
             latest = self._latest()
             raise RdbError(
-                f"rank {rank} is at event {event} where others never came to",
+                f"rank {rank} cannot be restarted at event {event}: the recordings of other ranks "
+                "end before this point",
                 f"try --at {latest[rank]}",
             )
         if least[rank] > event:
             raise RdbError(
-                f"rank {rank} is in a collective, an epoch of a window or an RDMA write, at event "
-                f"{event}, that is finished elsewhere",
+                f"rank {rank} is, at event {event}, in a collective, a window's epoch or an RDMA "
+                "write that another rank has already finished",
                 f"try --at {least[rank]}",
             )
         at_ns = self._job.rank(rank).event(event).at_ns
@@ -162,13 +176,13 @@ class Traffic:
         return self.checked(events)
 
     def _latest(self) -> dict[int, int]:
-        """The newest consistent cut of all: of a job that died, where it can go on from."""
+        """The newest consistent cut: where a job that died can go on."""
         events = {rank: self._outside(rank, event) for rank, event in self._newest.items()}
         self._go_back(events)
         return events
 
     def closed(self, events: Mapping[int, int]) -> dict[int, int]:
-        """The earliest consistent cut that is nowhere before EVENTS."""
+        """The earliest consistent cut with no rank before its event in EVENTS."""
         events, done = dict(events), dict.fromkeys(self.ranks, 0)
         moved = True
         while moved:
@@ -184,7 +198,7 @@ class Traffic:
         return events
 
     def checked(self, events: dict[int, int]) -> Cut:
-        """Both rules, for every message and collective."""
+        """The cut at EVENTS, after a check of all messages, collectives and dependences."""
         under_way = []
         for one in self.messages:
             sent = one.sent <= events[one.source]
@@ -210,7 +224,7 @@ class Traffic:
         return Cut(events, under_way)
 
     def _go_back(self, events: dict[int, int]) -> None:
-        """To the latest consistent cut that is nowhere after EVENTS."""
+        """Moves EVENTS back to the latest consistent cut that is not after them."""
         moved = True
         while moved:
             moved = False
@@ -224,9 +238,9 @@ class Traffic:
                         break
 
     def _outside(self, rank: int, event: int) -> int:
-        """The event itself, or the last one before the call of MPI that it is in the middle of."""
+        """EVENT, or the last event before the MPI call that encloses EVENT."""
         spans = self._inside[rank]
-        at = bisect_right(spans, (event, _NEVER)) - 1
+        at = bisect_right(spans, (event, NEVER)) - 1
         return spans[at][0] - 1 if at >= 0 and event <= spans[at][1] else event
 
     def _by_time(self, rank: int, at_ns: int) -> int:
@@ -239,28 +253,33 @@ class Traffic:
         return min(found, self._newest[rank])
 
     def _matched(self) -> Iterator[Message]:
-        """Each message with its receive: the n-th sent on a channel is the n-th received."""
+        """Each message with its receive: the n-th send of a channel matches its n-th receive."""
         known = {rank: self._messages.of(rank) for rank in self.ranks}
         for rank in self.ranks:
             said = self._messages.communication(rank)
             for (peer, comm, tag), sends in known[rank].sends.items():
                 if peer not in known:
-                    raise RdbError(f"rank {rank} has sent to a process that is not of the job")
+                    raise RdbError(
+                        f"rank {rank} has sent a message to a process outside of the job"
+                    )
                 received = known[peer].receives.get((rank, comm, tag), [])
                 for number, send in enumerate(sends):
                     got = received[number] if number < len(received) else None
-                    if got is not None and got.size_bytes != send.size_bytes:
+                    if got is not None and not got.is_of(send):
                         raise RdbError(
-                            f"rank {peer} received at event {got.event} another size than rank "
-                            f"{rank} sent at event {send.event}: a receive is missing"
+                            f"the size that rank {peer} received at event {got.event} differs from "
+                            f"what rank {rank} sent at event {send.event}: a receive is missing"
                         )
                     which = said.ordinal(said.sends[(peer, comm, tag)][number])
                     until = got.event if got else None
                     yield Message(rank, send.event, which, peer, until, send.size_bytes)
 
     def _unsent(self) -> Iterator[tuple[int, tuple[int, int, int]]]:
-        """What was received and never sent, as far as the sender's log goes: the end of that is not
-        there yet, or was lost, or the sender was killed in the call that sent it."""
+        """Receives that need a send which the sender's log lacks.
+
+        The end of that log is not written yet or was lost, or the sender was killed in the sending
+        call.
+        """
         known = {rank: self._messages.of(rank) for rank in self.ranks}
         for rank in self.ranks:
             for (source, comm, tag), received in known[rank].receives.items():
@@ -271,12 +290,12 @@ class Traffic:
                 end = self._job.rank(source).end
                 if early and end is not None and end.kind is EndKind.EXIT:
                     raise RdbError(
-                        f"rank {rank} has received more from rank {source} than that sent"
+                        f"rank {rank} has received more messages from rank {source} than it sent"
                     )
-                yield from ((rank, (one.event, source, _NEVER)) for one in early)
+                yield from ((rank, (one.event, source, NEVER)) for one in early)
 
     def _together(self) -> Iterator[dict[int, int]]:
-        """Rank -> event of each collective, as far as all its ranks have come to it."""
+        """Rank -> event of each collective; NEVER for a rank that has not reached it."""
         known = {rank: self._messages.communication(rank) for rank in self.ranks}
         names = {name for one in known.values() for name in one.collectives}
         for name in sorted(names):
@@ -284,9 +303,9 @@ class Traffic:
             calls = {rank: known[rank].collectives.get(name) or () for rank in members}
             begun = {number for one in known.values() for of, number in one.completed if of == name}
             for number in sorted(begun | set(range(max(map(len, calls.values()), default=0)))):
-                if number >= 0:  # others had begun when this branch did
+                if number >= 0:  # negative numbers: collectives that had begun before this branch
                     events = {
-                        rank: known[rank].event(places[number]) if number < len(places) else _NEVER
+                        rank: known[rank].event(places[number]) if number < len(places) else NEVER
                         for rank, places in calls.items()
                     }
                     yield events
@@ -297,25 +316,25 @@ class Traffic:
                     }
                     if any(map(mpi_files.opens, kinds)):
                         yield {rank: self._closed(rank, event) for rank, event in events.items()}
-                # one that is not complete begins again, and then in all its ranks
+                # An incomplete collective begins again, in all its ranks.
                 done = {rank: known[rank].completed.get((name, number)) for rank in members}
                 if any(event is not None for event in done.values()):
-                    yield {rank: _NEVER if event is None else event for rank, event in done.items()}
-        yield from worlds.meetings(known, _NEVER)
+                    yield {rank: NEVER if event is None else event for rank, event in done.items()}
+        yield from worlds.meetings(known, NEVER)
         for world in worlds.worlds(self._job).values():
             starts = {rank: self._start(rank) for rank in world}
-            yield {rank: event if event is not None else _NEVER for rank, event in starts.items()}
+            yield {rank: event if event is not None else NEVER for rank, event in starts.items()}
 
     def _closed(self, rank: int, event: int) -> int:
-        """When the rank had no file of MPI open any more, which it opened by that event."""
+        """The event at which RANK has closed the MPI file that it had open at EVENT."""
         span = mpi_files.span_at(self._files[rank], event)
         return event if span is None else span[1] + 1
 
     def _meetings(self) -> Iterator[dict[int, int]]:
-        """Of the collectives those that nobody leaves before all have come."""
+        """The collectives that no rank leaves before all have entered."""
         for events in self.collectives:
             rank, event = next(iter(events.items()))
-            if event == _NEVER:
+            if event == NEVER:
                 continue
             number = self._job.rank(rank).event(event).nr
             if number in collectives() and collectives()[number][1] is Flow.ALL:
@@ -327,7 +346,7 @@ class Traffic:
         return [rank for rank in self.ranks if name in known[rank].communicators]
 
     def started(self) -> dict[int, int | None]:
-        """Of each rank the event of MPI_Init."""
+        """Rank -> event of its MPI_Init; None: it has none."""
         return {rank: self._start(rank) for rank in self.ranks}
 
     def _start(self, rank: int) -> int | None:
@@ -336,9 +355,6 @@ class Traffic:
         numbers = frozenset(int(one["nr"]) for one in mpi_functions() if one["name"] in _WITH_ALL)
         places = recording.index.of_hypercalls(numbers)
         return recording.index.record(places[0]).event if places else None
-
-
-_NEVER = 1 << 62
 
 
 _CALLS_NOTHING = frozenset(
@@ -365,13 +381,14 @@ _CALLS_NOTHING = frozenset(
         "Wtick",
     )
 )
-"""What functions that MPI calls may call themselves, and what calls none."""
+"""Functions that make no upcall, and that an upcall may call."""
 
 
 def inside_calls(job: Job, rank: int) -> list[tuple[int, int]]:
-    """First and last events of what happened inside calls: functions that MPI called.
+    """First and last events of the functions that MPI called (upcalls), as spans.
 
-    Such a call is over at its own event, the first of MPI that is none of the function's.
+    The enclosing MPI call ends at its own event, the first MPI event that is none of the
+    function's.
     """
     index = job.rank(rank).index
     asking = {int(one["nr"]) for one in mpi_functions() if one["name"] in _CALLS_NOTHING}
@@ -388,7 +405,7 @@ def inside_calls(job: Job, rank: int) -> list[tuple[int, int]]:
 
 
 def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those of several threads overlap."""
+    """Joins spans that overlap or touch; spans of several threads can."""
     united: list[tuple[int, int]] = []
     for first, last in spans:
         if united and first <= united[-1][1] + 1:
@@ -399,7 +416,7 @@ def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def uses_mpi(job: Job) -> bool:
-    """By now, or when it began, if it is a branch."""
+    """Whether a rank uses MPI, or used it when the branch began."""
     return any(_uses_mpi(recording) for recording in job.all_ranks())
 
 

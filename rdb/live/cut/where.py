@@ -1,4 +1,4 @@
-"""Where a restart begins: what a user may write after --at, as an event of a rank."""
+"""Where a restart begins: parses --at, as an event of a rank."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from rdb.recording import RankRecording
 from rdb.timeline.position import Position
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)s\Z")
-_ROUNDED_S = 0.01  # as it is printed elsewhere
+_ROUNDED_S = 0.01  # times are printed with that precision
 
 
 def names_an_event(text: str | None) -> bool:
-    """Is that event meant and no other?  A checkpoint, a time and the end say about when."""
+    """Whether TEXT names an exact event; checkpoints, times and `end` are approximate."""
     return text not in (None, "end") and not (text.startswith("ckpt:") or _TIME.match(text))
 
 
 def cut_event(recording: RankRecording, text: str | None) -> int:
-    """`ckpt:2`, `1500`, `1500:PC:N` (its event), `2.5s` since the start, `end` (the default)."""
+    """The event that TEXT names: `ckpt:2`, `1500`, `1500:PC:N` (its event), `2.5s` since the start,
+    `end` (the default).
+
+    Usage: TEXT is malformed. UnknownJob: the recording has no such place.
+    """
     last = recording.last_event
     if text is None or text == "end":
         return last
@@ -38,8 +42,9 @@ def cut_event(recording: RankRecording, text: str | None) -> int:
         event = Position.parse(text).event
     except Usage as error:
         raise Usage(
-            f"--at {text}: no place in a recording",
-            "--at takes ckpt:2, an event (1500), seconds since the start (2.5s), or end",
+            f"--at {text}: not a place in a recording",
+            "--at takes ckpt:2, an event (1500), a position (1500:0x4011d6:3, of which the event "
+            "counts), seconds since the start (2.5s), or end",
         ) from error
     if not recording.first_event <= event <= last:
         raise UnknownJob(
@@ -50,7 +55,7 @@ def cut_event(recording: RankRecording, text: str | None) -> int:
 
 
 def _at_time(recording: RankRecording, seconds: float) -> int:
-    """The last event that was answered by then."""
+    """The last event answered within SECONDS of the start."""
     started_ns = int(recording.meta.get("started_ns", 0))
     found, newest_ns = recording.first_event, started_ns
     for record in recording.records():

@@ -1,10 +1,10 @@
-"""What windows (one-sided communication) demand of a consistent cut.
+"""What windows (one-sided communication, MPI-4.1 chapter 12) demand of a consistent cut.
 
-The logs do not say whose operation changed which bytes of a window, nor when, and clocks are not
-exact enough.  So what is certain counts: what was synchronised is there at the target when it
-leaves the next collective that both come to; and bytes that came to a window may be of any
-operation that the target did not know to be still ahead.  A cut has an epoch's operations all, with
-their synchronisation, or none of them.
+The logs do not say which operation changed which bytes of a window, nor when, and clocks are not
+exact enough. So only two facts count. Synchronised operations have reached the target when it
+leaves the next collective that both ranks enter. Bytes that arrived in a window may be of any
+operation that had begun, as far as the target could know. A cut contains all operations of an
+epoch, with their synchronisation, or none.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from functools import cache
 
 from rdb.recording import Job
 from rdb.recording.log.describe import mpi_functions
-from rdb.recording.log.record import Note, Record
+from rdb.recording.log.record import NEVER, Note, Record
 from rdb.recording.mpi.communication import RankCommunication
 
-NEVER = 1 << 62
 Need = tuple[int, int, int]
 """An event, another rank, and the event of that rank which it needs."""
 
@@ -44,29 +43,30 @@ _ALL_DONE = ("MPI_Win_fence", "MPI_Win_flush_all", "MPI_Win_unlock_all", "MPI_Wi
 
 @dataclass
 class Span:
-    """Of a rank: from the first operation of an epoch to the call after which all are complete."""
+    """Of a rank: from an epoch's first operation to the call that completes all its operations."""
 
     first: int
     last: int = NEVER
     writes: bool = False
     targets: set[int] = field(default_factory=set)
     exposed: bool = False
-    """To whoever starts: from post to wait."""
+    """Whether it is an exposure epoch: from MPI_Win_post to MPI_Win_wait."""
 
 
 @dataclass
 class Window:
-    """As one rank knows it."""
+    """A window as one rank knows it."""
 
     name: tuple[str, int]
-    """Of its communicator, and which of its collectives made it: the same in all its ranks."""
+    """Name of its communicator, and number of the collective that made it: equal in all its
+    ranks."""
     members: tuple[int, ...]
     made: int
     memory: list[tuple[int, int]] = field(default_factory=list)
-    """First and last address + 1 of its parts."""
+    """First address, and last address + 1, of each part."""
     freed: int = NEVER
     together: list[int] = field(default_factory=list)
-    """Fences, and the call that frees it."""
+    """Events of its fences and of MPI_Win_free."""
     spans: list[Span] = field(default_factory=list)
     _open: Span | None = None
     _exposed: Span | None = None
@@ -108,7 +108,7 @@ class Window:
             self.spans.append(self._open)
 
     def _end(self, event: int, target: int | None) -> None:
-        """Of the operations on a target, or on all; -1: of none."""
+        """Ends the epoch for TARGET; None: for all targets; -1: for none."""
         if self._open is None or target == -1:
             return
         if target is not None and self._open.targets - {target}:
@@ -123,7 +123,7 @@ def _said_yes(record: Record, arguments: dict[str, int]) -> bool:
 
 @cache
 def _functions() -> dict[int, tuple[str, list[str]]]:
-    """Those about windows: number -> name and parameters."""
+    """Functions with a window argument: number -> name and parameters."""
     return {
         int(one["nr"]): (str(one["name"]), list(one["params"]))
         for one in mpi_functions()
@@ -132,7 +132,7 @@ def _functions() -> dict[int, tuple[str, list[str]]]:
 
 
 def windows_of(job: Job, rank: int, communication: RankCommunication) -> list[Window]:
-    """All that the rank made, in order."""
+    """All windows that the rank made, in order."""
     functions = _functions()
     index = job.rank(rank).index
     places = index.of_hypercalls(frozenset(functions))
@@ -183,7 +183,7 @@ def _memory(name: str, arguments: dict[str, int], record: Record) -> list[tuple[
 
 
 def _begun(job: Job, rank: int) -> dict[int, Window]:
-    """Those that a branch began with, by their numbers."""
+    """The windows that a branch began with, by their numbers."""
     found: dict[int, Window] = {}
     try:
         text = (job.rank(rank).path / "mpi-begun").read_text(encoding="ascii")
@@ -193,7 +193,7 @@ def _begun(job: Job, rank: int) -> dict[int, Window]:
     for number, ranks in _WINDOW.findall(text):
         made[ranks] += 1
         members = tuple(int(word) for word in ranks.split(","))
-        anywhere = [(1, NEVER)]  # where it is, nobody has said
+        anywhere = [(1, NEVER)]  # the log does not say where its memory is
         found[int(number)] = Window((f"window of {ranks}", made[ranks]), members, 0, anywhere)
     return found
 
@@ -203,7 +203,7 @@ def _number(data: bytes | memoryview) -> int:
 
 
 class Exposure:
-    """The windows of all ranks, and what they make a cut need."""
+    """The windows of all ranks, and the dependences that they add to a cut."""
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ class Exposure:
         communications: dict[int, RankCommunication],
         meetings: list[dict[int, int]],
     ) -> None:
-        """MEETINGS: rank -> event of collectives that nobody leaves before all have come."""
+        """MEETINGS: rank -> event of collectives that no rank leaves before all have entered."""
         self._windows = {rank: windows_of(job, rank, one) for rank, one in communications.items()}
         self._brought = {
             rank: _brought(job, rank, [part for one in windows for part in one.memory])
@@ -227,7 +227,7 @@ class Exposure:
             pairs.sort()
 
     def together(self) -> Iterator[dict[int, int]]:
-        """Rank -> event of what all ranks of a window do: fences, freeing it."""
+        """Rank -> event of the collectives on each window: fences, freeing it."""
         named: dict[tuple[str, int], dict[int, Window]] = defaultdict(dict)
         for rank, windows in self._windows.items():
             for window in windows:
@@ -243,7 +243,7 @@ class Exposure:
                 }
 
     def needs(self) -> Iterator[tuple[int, Need]]:
-        """Rank and what one of its events needs."""
+        """Each rank with a dependence of one of its events."""
         for rank, windows in self._windows.items():
             for window in windows:
                 for span in window.spans:
@@ -265,20 +265,22 @@ class Exposure:
                     yield other, (brought[at], rank, span.last)
 
     def _certain(self, rank: int, other: int, window: Window, event: int) -> int:
-        """The event with which OTHER leaves the next collective that RANK comes to."""
+        """The event at which OTHER leaves the next collective after EVENT that RANK enters; or
+        NEVER.
+        """
         pairs = self._met[(rank, other)]
         at = bisect_left(pairs, (event if event in window.together else event + 1, 0))
         return pairs[at][1] if at < len(pairs) else NEVER
 
     def _known(self, rank: int, other: int, event: int) -> int:
-        """The last event of OTHER that had begun before this one of RANK, as RANK knew."""
+        """The last event of OTHER that RANK, at EVENT, knows to have begun."""
         pairs = self._met[(rank, other)]
         at = bisect_left(pairs, (event, 0))
         return pairs[at - 1][1] if at > 0 else 0
 
 
 def _brought(job: Job, rank: int, memory: list[tuple[int, int]]) -> list[int]:
-    """The events that brought bytes into windows, from others or not."""
+    """The events that brought bytes into the windows' memory, from whatever source."""
     return [
         record.event
         for record in (job.rank(rank).records() if memory else ())

@@ -1,8 +1,8 @@
-"""Jobs whose ranks have started others (MPI_Comm_spawn), a MPI_COMM_WORLD of their own.
+"""Jobs whose ranks have started others (MPI_Comm_spawn), with an MPI_COMM_WORLD of their own.
 
-A restart has all processes that are there at the cut started by one launcher, each as the rank of
-the job that it is, and makes the worlds of them (interposer/mpi/lower/worlds.h).  Those that are
-started after the cut are left out, and started anew.
+At a restart one launcher starts all processes that exist at the cut, each as the rank of the job
+that it was, and rdb makes their worlds again (mpi/lower/objects/worlds.h). Processes that were
+started after the cut are left out; the program starts them again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Part(Job):
 
 
 def worlds(job: Job) -> dict[int, list[int]]:
-    """By the job's number of the rank that is 0 there."""
+    """The ranks of each world, by the job's number of the world's rank 0."""
     found: dict[int, list[int]] = defaultdict(list)
     for rank in job.ranks:
         found[int(job.rank(rank).meta.get("world_first", 0))].append(rank)
@@ -41,8 +41,10 @@ def worlds(job: Job) -> dict[int, list[int]]:
 
 
 def meetings(known: Mapping[int, RankCommunication], never: int) -> Iterator[dict[int, int]]:
-    """Rank -> event of what makes a communicator in all its ranks or in none, and is no collective
-    of another one; NEVER: it did not come to that."""
+    """Rank -> event of calls that make a communicator in all its ranks or in none.
+
+    Collectives of another communicator are not among them. NEVER: the rank has not called it.
+    """
     names: dict[str, dict[int, int]] = defaultdict(dict)
     for rank, one in known.items():
         for name, (event, by) in one.born.items():
@@ -55,7 +57,7 @@ def meetings(known: Mapping[int, RankCommunication], never: int) -> Iterator[dic
 
 
 def known_worlds(job: Job) -> Job:
-    """The job; without what was started where the log does not say by whom: an older rdb's."""
+    """The job, without worlds of unknown origin, which an older rdb recorded."""
     all_worlds = worlds(job)
     first = all_worlds[0]
     if len(first) == len(job.ranks) or not first:
@@ -72,7 +74,7 @@ def _says_its_parents(job: Job, rank: int) -> bool:
         return True
     communication = RankCommunication(recording.path, rank, rank)
     if not communication.born:
-        return True  # it had not come to MPI_Init
+        return True  # it had not reached MPI_Init
     return any(
         by in _STARTS and -1 not in (communication.communicators[name].members or (-1,))
         for name, (_, by) in communication.born.items()
@@ -80,7 +82,10 @@ def _says_its_parents(job: Job, rank: int) -> bool:
 
 
 def there(job: Job, started: Mapping[int, int | None], events: Mapping[int, int]) -> Job:
-    """The ranks that are in MPI at the cut EVENTS; STARTED: each one's event of MPI_Init."""
+    """The job with the ranks that are in MPI at the cut EVENTS; STARTED: event of each MPI_Init.
+
+    RdbError: the ranks left out are not the highest ones.
+    """
     left_out = [
         rank
         for first, ranks in worlds(job).items()
@@ -92,8 +97,8 @@ def there(job: Job, started: Mapping[int, int | None], events: Mapping[int, int]
     kept = [rank for rank in job.ranks if rank not in left_out]
     if kept != list(range(len(kept))):
         raise RdbError(
-            f"rank {left_out[0]} is not in MPI yet at this cut, and rank {kept[-1]} is: a restart "
-            "starts none later that has a lower number",
+            f"rank {left_out[0]} has not called MPI_Init yet at this cut, but rank {kept[-1]} has: "
+            "a restart can leave out only the ranks with the highest numbers",
             "choose an event before or after both were started",
         )
     return _Part(job, kept)
@@ -113,14 +118,14 @@ def unknown(job: Job, rank: int, cut: int) -> list[str]:
     known = RankCommunication(recording.path, first, rank)
     return [
         f"rank {rank} cannot be restarted at event {cut}: {by}: processes of another "
-        f"MPI_COMM_WORLD cannot be brought back: the log does not say who they are (event {event})"
+        f"MPI_COMM_WORLD cannot be brought back: the log does not name them (event {event})"
         for name, (event, by) in known.born.items()
         if by in _JOINS and event <= cut and -1 in (known.communicators[name].members or ())
     ]
 
 
 def world_options(job: Job, ranks: list[int]) -> dict[int, list[str]]:
-    """Of each rank, for rdb-exec: which MPI_COMM_WORLD it is in, where there are several."""
+    """Options of rdb-exec for each rank that name its MPI_COMM_WORLD, if there are several."""
     metas = {rank: job.rank(rank).meta for rank in ranks}
     firsts = {rank: int(meta.get("world_first", 0)) for rank, meta in metas.items()}
     if not any(firsts.values()):

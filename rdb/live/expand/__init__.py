@@ -1,1 +1,3 @@
-"""Recordings of the order: all ranks make their messages again, together."""
+"""Expansion: all ranks of a job recorded with --record=order make their messages again,
+together.
+"""

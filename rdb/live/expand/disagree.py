@@ -1,7 +1,7 @@
-"""Logs of which two do not belong together: on one communicator the ranks' n-th collectives differ.
+"""Finds logs that do not belong together: ranks whose n-th collectives on a communicator differ.
 
-Such ranks wait for each other in the real MPI for ever, each in a collective that the others seem
-to be in.  The logs say so themselves, however long anybody has waited.
+In the real MPI such ranks would wait for each other for ever, each in another collective. The logs
+show it at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ROOTED = (Flow.FROM_ROOT, Flow.TO_ROOT)
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A rank's collective as its log has it."""
+    """A rank's collective, as its log has it."""
 
     rank: int
     event: int
@@ -32,7 +32,7 @@ class Called:
 class Disagreement:
     comm: str
     number: int
-    """Which of that communicator's collectives, the first one being 1."""
+    """Number of the collective on that communicator, from 1."""
     one: Called
     other: Called
 
@@ -41,7 +41,9 @@ class Disagreement:
 
 
 def called(known: RankCommunication, name: str, number: int) -> str:
-    """The function, and of one with a root who that is, where it means the same in all ranks."""
+    """The function of a collective, with its root if the root's number means the same in
+    all ranks.
+    """
     item = known.item(known.collectives[name][number])
     function, flow = collectives().get(item.nr, ("a collective", Flow.LATER))
     comm = known.communicators.get(name)
@@ -59,7 +61,7 @@ def members(messages: Messages, comm: Communicator | None, name: str) -> list[in
 def disagreement(
     messages: Messages, rank: int, instances: Iterable[tuple[str, int]]
 ) -> Disagreement | None:
-    """Between a rank and another one about the collectives that it is in."""
+    """The first difference between RANK's collectives INSTANCES and another rank's, or None."""
     known = messages.communication(rank)
     for name, number in instances:
         comm = known.communicators.get(name)

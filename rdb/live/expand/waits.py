@@ -1,10 +1,10 @@
-"""Ranks of an expansion that will never go on: who waits for whom, by what each says itself.
+"""Finds ranks of an expansion that will never go on, from what each rank says it waits for.
 
-A rank that has waited for a while says where, in the file `expanding` of its folder, and says so
-when it goes on, before anything else (interposer/replay/expand_waits.c).  Those that wait, all of
-them for each other or for ranks whose logs are over, are stuck once each has looked for its message
-some thousand times since the last of them moved.  That is counted in looks, so no machine is too
-slow for it; and while one rank computes on which another waits, nobody is stuck.
+A rank that has waited for a while writes the file `expanding` in its folder, and updates that file
+before it goes on (interposer/replay/expand_waits.c). Ranks are stuck if all of them wait for each
+other or for ranks whose logs have ended, and each has looked for its message _LOOKS times since the
+last of them moved. The unit is looks, not time, so a slow machine does not matter; and while a rank
+on which another waits computes, nobody is stuck.
 """
 
 from __future__ import annotations
@@ -20,26 +20,27 @@ from rdb.recording.mpi.collectives import Flow, collectives
 from rdb.recording.mpi.communication import RankCommunication
 
 WAITS = "expanding"
-_LOOKS = 10_000  # a second at least: the rank sleeps between them
-_UNCERTAIN_MS = 60_000  # of processor time, in a collective that may be complete without the others
+_LOOKS = 10_000  # at least a second: the rank sleeps between looks
+# of processor time, in a collective that can complete without the absent ranks
+_UNCERTAIN_MS = 60_000
 _KINDS = ("message", "receiver", "together")
 _OVER = ("asks", "ended")
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What a rank says of itself."""
+    """What a rank says it waits for."""
 
     pid: int
     host: str
     turn: int
-    """How often it had begun or ended to wait."""
+    """How often the rank had begun or ended a wait."""
     event: int
     what: str
     peer: int
     tag: int
     looks: int
-    """In vain; in a collective milliseconds of processor time."""
+    """Looks without success; in a collective, milliseconds of processor time."""
 
     @property
     def over(self) -> bool:
@@ -55,7 +56,7 @@ class Stuck:
     call: str
     what: str
     ranks: tuple[int, ...]
-    """Those it waits for."""
+    """The ranks that it waits for."""
 
 
 def read_wait(folder: Path) -> Wait | None:
@@ -68,7 +69,7 @@ def read_wait(folder: Path) -> Wait | None:
 
 
 class Watch:
-    """Looks at the ranks of a job, whose folders are given, from time to time."""
+    """Watches the ranks of a job, given their folders; the caller polls."""
 
     def __init__(self, job: Job, folders: Mapping[int, Path]) -> None:
         self._job = job
@@ -79,7 +80,7 @@ class Watch:
         self._looks: dict[int, int] = {}
 
     def stuck(self) -> list[Stuck]:
-        """Who is, if it is certain by now."""
+        """The ranks that are stuck, once that is certain; else an empty list."""
         waits = self._waits()
         found = _closed(waits, self._needs)
         if not found:
@@ -99,7 +100,7 @@ class Watch:
         ]
 
     def disagreement(self) -> Disagreement | None:
-        """Two ranks whose logs have different collectives where they are in one."""
+        """The first two ranks found that are in different collectives of one communicator."""
         for rank, wait in self._waits().items():
             if wait.what == "together":
                 known = self._messages.communication(rank)
@@ -131,7 +132,7 @@ def _words(wait: Wait) -> str:
 
 
 def _closed(waits: Mapping[int, Wait], needs: _Needs) -> dict[int, tuple[int, ...]]:
-    """Ranks that wait, each for at least one that is over or waits as well; for which."""
+    """The largest set of waiting ranks that each need a rank which has ended or is in the set."""
     found: dict[int, tuple[int, ...]] = {
         rank: ranks
         for rank, one in waits.items()
@@ -150,7 +151,7 @@ def _closed(waits: Mapping[int, Wait], needs: _Needs) -> dict[int, tuple[int, ..
 
 
 class _Needs:
-    """Of which other ranks a rank needs something."""
+    """Which other ranks a rank needs."""
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages
@@ -174,7 +175,7 @@ class _Needs:
         return ()
 
     def _arrived(self, rank: int, name: str, number: int, wait: Wait | None) -> bool:
-        """Has it come to that collective?  Who does not say where it is may have."""
+        """Whether RANK has entered the collective; True also if it does not say where it is."""
         if wait is None or wait.what not in (*_KINDS, *_OVER):
             return True
         known = self._messages.communication(rank)
@@ -185,7 +186,7 @@ class _Needs:
 
 
 def _instances(known: RankCommunication, event: int) -> Iterable[tuple[str, int, int | None]]:
-    """Collectives that are called, or completed, at an event: communicator, number, where."""
+    """Collectives that begin or complete at EVENT: communicator, number, event of the call."""
     for name, places in known.collectives.items():
         for number, place in enumerate(places):
             if known.event(place) == event or known.completed.get((name, number)) == event:
@@ -200,7 +201,7 @@ def _flow(known: RankCommunication, name: str, number: int) -> tuple[Flow, int]:
 def _certain(
     flow: Flow, root: int, rank: int, members: list[int], absent: list[int]
 ) -> list[int] | None:
-    """Of the absent those without whom this rank cannot end the call."""
+    """The absent ranks without which RANK cannot leave the call; None: that depends."""
     if flow is Flow.ALL:
         return absent
     at_root = root if not 0 <= root < len(members) else members[root]

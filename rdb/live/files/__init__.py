@@ -1,1 +1,1 @@
-"""Files that the job wrote: what a branch is to find of them."""
+"""Files that the job wrote: their contents for a branch."""

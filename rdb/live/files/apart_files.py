@@ -1,4 +1,4 @@
-"""Files that a branch has copies of, on hosts that share no disk: each goes where its ranks are."""
+"""Places the copies of files of a branch on hosts that share no disk, where their ranks run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from rdb.recording.ranges import format_ranks
 def homes(
     users: Mapping[str, Collection[int]], placed: Sequence[Placed], apart: Collection[str]
 ) -> dict[str, str]:
-    """USERS: of each file the ranks that open it.  The host of each file whose ranks do not see the
-    branch's directory here, or a refusal where they are on several."""
+    """The host of each file whose ranks do not see the branch's directory here.
+
+    USERS: the ranks that open each file. Unsupported: these ranks are on several hosts.
+    """
     hosts = [one.name for one in placed for _ in range(one.ranks)]
     found = {}
     for path, ranks in sorted(users.items()):
@@ -22,8 +24,8 @@ def homes(
             continue
         if len(names) > 1:
             raise Unsupported(
-                f"{path}: ranks {format_ranks(ranks)} use it, and {folded(names)} have no file "
-                "system in common",
+                f"{path}: ranks {format_ranks(ranks)} use it, but {folded(names)} have no common "
+                "file system",
                 "put these ranks on one host, or set RDB_HOME to a directory that all hosts see",
             )
         found[path] = names[0]

@@ -1,5 +1,6 @@
-"""Files that several processes have open at once, each by itself, and append to (logs of programs
-that start others): what is in such a file at the cut is the beginning of what is in it later.
+"""Files that several processes have opened separately and append to, such as logs.
+
+The content of such a file at the cut is the beginning of its later content.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _PWRITES = (18, 296, 328)
 
 @dataclass(frozen=True, slots=True)
 class _Doing:
-    """A write, or (size: None) the opening itself."""
+    """A write; without a size, the opening itself or a truncation."""
 
     node: Node
     place: int
@@ -27,19 +28,19 @@ class _Doing:
     size_bytes: int | None
     appends: bool
     before: bool
-    """The cut."""
+    """Whether it was before the cut."""
 
 
 @dataclass(slots=True)
 class Appended:
     sizes: dict[str, int] = field(default_factory=dict)
-    """Path -> so many bytes were in it at the cut."""
+    """Path -> size at the cut, in bytes."""
     unknown: set[str] = field(default_factory=set)
-    """Several have written to these, and not only appended."""
+    """Paths that several processes wrote to, not only by appending."""
 
 
 def appended(tree: Tree, places: Mapping[int, int]) -> Appended:
-    """PLACES: of each process by its number, where it is at the cut."""
+    """The appended files of TREE; PLACES: each process's position at the cut, by its number."""
     found = Appended()
     opens: dict[Opening, Change] = {}
     doings: dict[str, list[_Doing]] = {}

@@ -1,5 +1,7 @@
-"""Mode, owner, times, links and extended attributes of files: as the recorded program saw them
-before a call that changed them (interposer/answer/attributes.h), and given to a branch's copies.
+"""Mode, owner, times, links and extended attributes of files.
+
+The log notes them before a call changes them (interposer/answer/attributes.h), and a branch's
+copies get them.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from pathlib import Path
 from rdb.errors import Unsupported
 from rdb.recording.log.record import Note, Record
 
-# x86-64 system calls that change nothing else
+# x86-64 system calls that change only attributes
 CALLS = (90, 91, 92, 93, 94, 132, 188, 189, 190, 197, 198, 199, 235, 260, 261, 268, 280, 452)
 XATTRS_AT = (463, 466)
 _OPENS = (2, 85, 257)
@@ -30,12 +32,12 @@ class Attributes:
     accessed_ns: int
     modified_ns: int
     xattrs: tuple[tuple[str, bytes | None], ...] = ()
-    """Those that are to be otherwise than where the file is now; None: not there."""
+    """Extended attributes that differ from the present file's; None: absent."""
     lost: tuple[str, ...] = ()
-    """Of which it is not known."""
+    """Names of extended attributes with unknown values."""
 
     def with_xattrs_of(self, later: Attributes | None) -> Attributes:
-        """This is what was before the call that LATER says of."""
+        """These attributes, with the extended ones that only LATER, the next note, has."""
         if later is None:
             return self
         mine = {name for name, _ in self.xattrs} | set(self.lost)
@@ -46,11 +48,11 @@ class Attributes:
         )
 
     def not_allowed(self) -> list[str]:
-        """To this user, as anything but the name of a user's own."""
+        """Extended attributes that this user may not set: all but those in `user.`."""
         return [name for name, _ in self.xattrs if os.geteuid() and not name.startswith("user.")]
 
     def hold_for(self, found: os.stat_result) -> bool:
-        """That file has them."""
+        """Whether the file has these attributes."""
         return (
             (self.mode, self.uid, self.gid) == (found.st_mode, found.st_uid, found.st_gid)
             and (self.links, self.modified_ns) == (found.st_nlink, found.st_mtime_ns)
@@ -63,7 +65,7 @@ class Noted:
     path: str
     attributes: Attributes
     made: bool
-    """By this call."""
+    """Whether this call made the file."""
 
 
 def noted(record: Record) -> Noted | None:
@@ -108,7 +110,10 @@ def attributes_of(found: os.stat_result) -> Attributes:
 
 
 def give(place: Path, wanted: Attributes, source: str) -> None:
-    """To a copy of what is at SOURCE."""
+    """Gives the attributes to PLACE, a copy of the file at SOURCE.
+
+    Unsupported: an extended attribute cannot be set. OSError: another attribute cannot.
+    """
     _give_xattrs(place, wanted, source)
     there = place.stat()
     if (wanted.uid, wanted.gid) != (there.st_uid, there.st_gid) and not owner_is_lost(wanted):
@@ -118,7 +123,7 @@ def give(place: Path, wanted: Attributes, source: str) -> None:
 
 
 def owner_is_lost(wanted: Attributes) -> bool:
-    """This user may not give files away."""
+    """Whether this user may not give the file to its owner."""
     mine = wanted.uid == os.geteuid() and wanted.gid in (os.getegid(), *os.getgroups())
     return os.geteuid() != 0 and not mine
 
@@ -146,5 +151,5 @@ def _give_xattrs(place: Path, wanted: Attributes, source: str) -> None:
 def _listed(path: str) -> list[str]:
     try:
         return os.listxattr(path)
-    except OSError:  # a file system without them
+    except OSError:  # a file system without extended attributes
         return []

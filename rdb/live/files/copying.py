@@ -1,4 +1,4 @@
-"""Copies of files, which share the bytes where the file system can."""
+"""Copies files, by sharing blocks if the file system can."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ _PART = 1 << 20
 
 
 def copy_bytes(source: int, to: int, size: int, name: str) -> None:
-    """The first SIZE bytes of descriptor SOURCE, the file NAME, to the empty one TO."""
+    """Copies the first SIZE bytes of descriptor SOURCE, the file NAME, to the empty file TO.
+
+    OSError: NAME is shorter, or the copy fails.
+    """
     if _cloned(source, to, size):
         return
     at = 0
     while at < size:
         n = _part(source, to, at, size - at)
         if not n:
-            raise OSError(f"{name} has become shorter")
+            raise OSError(f"{name} was truncated while rdb copied it")
         at += n
 
 
 def _cloned(source: int, to: int, size: int) -> bool:
-    """All of it, and then cut: parts would have to be whole blocks."""
+    """Clones the whole file and truncates the copy, as a partial clone needs whole blocks."""
     try:
         fcntl.ioctl(to, _FICLONERANGE, _range(source))
     except OSError as error:
@@ -39,7 +42,9 @@ def _cloned(source: int, to: int, size: int) -> bool:
 
 
 def _range(source: int) -> bytes:
-    """struct file_clone_range: descriptor, from, so many bytes (0: all), to."""
+    """struct file_clone_range (ioctl_ficlonerange(2)): source, offset, length (0: to the end),
+    target.
+    """
     return b"".join(number.to_bytes(8, "little") for number in (source, 0, 0, 0))
 
 

@@ -1,9 +1,8 @@
-"""What a restart does again to files of MPI: in one order of all ranks, on copies of the branch's.
+"""Repeats operations on MPI files at a restart, in one order for all ranks, on the branch's copies.
 
-The order is one of causes (clocks.py), and of those that nothing orders the one by time.  It is a
-chain of steps: a step is a call of one rank, or a collective of several.  What was in a file before
-the job wrote to it was kept while recording; a file that it wrote to only after the cut is given to
-the branch as it was before that.
+The order is causal (clocks.py), and by time where no cause decides. It is a sequence of steps; a
+step is a call of one rank or a collective. The recording has kept the content that a file had
+before the job wrote to it. A file that the job wrote to only after the cut gets that content.
 """
 
 from __future__ import annotations
@@ -18,21 +17,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdb.errors import RdbError
-from rdb.live.files.mpi_files import NEVER, Call, Files, Opening, Was
+from rdb.live.files.mpi_files import Call, Files, Opening, Was
 from rdb.private import make_directory, opener
+from rdb.recording.log.record import NEVER
 from rdb.recording.messages.clocks import Clocks
 from rdb.recording.messages.messages import Messages
 from rdb.recording.stored import check_stored
 
 _FOLDER = "mpi-files"
-_STAYS, _ABSENT, _COPY = "-", "a", "c"  # enum file_base in interposer/mpi/lower/restart_files.h
+_STAYS, _ABSENT, _COPY = "-", "a", "c"  # enum file_base of restart_files.h
 
 
 @dataclass(slots=True)
 class _Step:
     calls: dict[int, Call]
     opening: Opening | None = None
-    """That begins with it."""
+    """The opening that begins with this step."""
 
     @property
     def at_ns(self) -> int:
@@ -47,17 +47,17 @@ class _Step:
 class FilePlan:
     steps: list[_Step] = field(default_factory=list)
     open_paths: list[str] = field(default_factory=list)
-    """At the cut."""
+    """Files that are open at the cut."""
     begun: set[str] = field(default_factory=set)
-    """Files that were written to by then."""
+    """Files that were written to before the cut."""
     later: dict[str, Opening] = field(default_factory=dict)
-    """Files that are written to only after it, by what first did."""
+    """Files that are written to only after the cut, with the opening of the first write."""
     were: dict[str, Path | None] = field(default_factory=dict)
-    """What was in files when the job, a branch itself, began."""
+    """Contents of files at the beginning of the job, if it is itself a branch; None: absent."""
     left: list[str] = field(default_factory=list)
-    """Of which it is not known what was in them."""
+    """Files whose content at the cut is not known."""
     users: dict[str, set[int]] = field(default_factory=dict)
-    """Ranks that open a file, before the cut or after it."""
+    """Ranks that open a file, before or after the cut."""
 
     @property
     def moved(self) -> list[str]:
@@ -65,14 +65,15 @@ class FilePlan:
         return sorted(self.begun | self.later.keys())
 
     def lines(self) -> list[str]:
-        """As a user reads it."""
+        """The plan's lines for the user."""
         calls = len(self.steps)
         return [
             *(
-                f"file {path}: as it was{', and open' if path in self.open_paths else ''}"
+                f"file {path}: as it was at the cut"
+                f"{', and open' if path in self.open_paths else ''}"
                 for path in self.moved
             ),
-            *([f"files of MPI: {calls} calls are made again on copies"] if calls else []),
+            *([f"MPI files: {calls} calls are repeated on copies"] if calls else []),
         ]
 
 
@@ -99,8 +100,8 @@ def _sort_out(plan: FilePlan, files: Files, events: dict[int, int]) -> None:
         if one.was is Was.LOST and (begun or one.path not in known):
             if begun and one.path in plan.open_paths:
                 raise RdbError(
-                    f"{one.path}: what was in it when rank {one.says} opened it, at event "
-                    f"{one.opened[one.says].event}, was too much to be kept",
+                    f"{one.path}: its content when rank {one.says} opened it, at event "
+                    f"{one.opened[one.says].event}, was too large to be kept",
                     "choose an event before that",
                 )
             if one.path not in plan.left:
@@ -126,7 +127,10 @@ def _steps(one: Opening, events: Mapping[int, int]) -> list[_Step]:
 
 
 def _ordered(steps: list[_Step], messages: Messages) -> list[_Step]:
-    """A chain in which each comes after all that happened before it."""
+    """STEPS in an order in which each follows all that it depends on.
+
+    RdbError: there is no such order.
+    """
     before = _before(steps, messages)
     after: dict[int, list[int]] = defaultdict(list)
     for number, needed in enumerate(before):
@@ -146,8 +150,8 @@ def _ordered(steps: list[_Step], messages: Messages) -> list[_Step]:
         stuck = next(number for number, needed in enumerate(before) if needed)
         call = next(iter(steps[stuck].calls.values()))
         raise RdbError(
-            f"rank {call.rank} was in {call.name} (event {call.event}) while others did what needs "
-            "to come both before and after it: its files cannot be written again",
+            f"rank {call.rank} was in {call.name} (event {call.event}) while other ranks changed "
+            "the same files: these calls cannot be repeated in one order",
             "choose an event before that",
         )
     return chain
@@ -174,8 +178,11 @@ def _before(steps: list[_Step], messages: Messages) -> list[set[int]]:
 
 
 def write_files(plan: FilePlan, branch: str, ranks: list[int]) -> dict[str, Path]:
-    """What each rank's plug-in reads (interposer/mpi/lower/restart_files_order.c), and the copies
-    of files that were written to only after the cut.  Where the branch's own files are."""
+    """Writes the steps for each rank's plug-in (mpi/lower/restart/restart_files_order.c), and the
+    copies of files.
+
+    Returns the place of each file that the branch has a copy of. RdbError: a content is unknown.
+    """
     if not plan.steps and not plan.moved and not plan.open_paths:
         return {}
     folder = Path(branch) / _FOLDER
@@ -193,7 +200,7 @@ def write_files(plan: FilePlan, branch: str, ranks: list[int]) -> dict[str, Path
             shutil.copyfile(one.kept, place[path])
             place[path].chmod(0o600)
         elif one.was is Was.SAME:
-            raise RdbError(f"{path}: what was in it at the cut is not known")
+            raise RdbError(f"{path}: its content at the cut is not known")
     lines = {rank: [f"file {place[path]}\t{path}\n" for path in plan.moved] for rank in ranks}
     for rank, steps in _step_lines(plan.steps).items():
         lines[rank] += steps
@@ -229,7 +236,7 @@ def _step_lines(steps: list[_Step]) -> dict[int, list[str]]:
 
 
 def _base(one: Opening | None, open_count: dict[str, int]) -> tuple[str, Path | None]:
-    """What is to be in the file when it is opened; who writes to it meanwhile is not disturbed."""
+    """What to put into the file before it is opened; nothing if it is open elsewhere already."""
     if one is None or not one.writes:
         return _STAYS, None
     others = open_count[one.path]
@@ -253,5 +260,5 @@ def _count_closed(steps: list[_Step], closing: Call, open_count: dict[str, int])
 
 
 def copies(branch: Path) -> list[Path]:
-    """The branch's own files of MPI."""
+    """The branch's copies of MPI files."""
     return sorted((branch / _FOLDER).glob("*")) if (branch / _FOLDER).is_dir() else []

@@ -1,8 +1,8 @@
-"""What had which name at the cut: from what is there now, back through all that the job did later.
+"""What each name stood for at the cut, found from what exists now and all later changes.
 
-A recording notes, with each call that changes for good what has a name, what had it before
-(interposer/answer/kept_files.h).  Undone in the order of time, the newest first, these calls give
-of each name that they changed what it stood for at the cut, whichever process changed it.
+With each call that irreversibly changes a file or a name, a recording notes the state before the
+call (interposer/answer/kept_files.h). Undone from the newest to the oldest, these calls give the
+state at the cut, whichever process changed it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HEAD_BYTES = 32  # struct rdb_note_was
 
 
 class Was(IntEnum):
-    """enum rdb_was in interposer/crossing/host.h."""
+    """enum rdb_was in interposer/interface/host.h."""
 
     ABSENT = 0
     EMPTY = 1
@@ -51,7 +51,10 @@ class Was(IntEnum):
 
 @cache
 def _damage(place: str, changed_ns: int) -> str:
-    """CHANGED_NS: one that is put back is looked at again."""
+    """What is wrong with a stored file; "" if nothing.
+
+    CHANGED_NS is part of the cache's key: a repaired file is checked again.
+    """
     try:
         check_stored(Path(place))
     except DamagedRecording as error:
@@ -65,24 +68,24 @@ class Content:
 
     was: Was
     place: str = ""
-    """Of a file: where that is now; of a link: where it led."""
+    """Of a file: the path of the content now; of a link: its target."""
     size_bytes: int = 0
     mode: int = 0
     changed_ns: int = 0
     event: int = 0
     rank: int = 0
     over_budget: bool = False
-    """Of one that is lost: --kept-budget did not let it be kept."""
+    """Was.LOST because --kept-budget was spent."""
 
     def damage(self) -> str:
-        """Of a file that was kept beside a log: how it is not what was kept."""
+        """What is wrong with a file that was kept beside a log; "" if nothing."""
         if os.path.basename(self.place).startswith("kept-") and self.was is Was.KEPT:
             with suppress(FileNotFoundError):
                 return _damage(self.place, os.lstat(self.place).st_mtime_ns)
         return ""
 
     def lost(self) -> bool:
-        """It is not any more what it was."""
+        """Whether the content is gone or changed."""
         try:
             there = os.lstat(self.place)
         except OSError:
@@ -95,7 +98,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A call that changed what has a name."""
+    """A call that changed a name, or the file that it stands for."""
 
     rank: int
     event: int
@@ -103,14 +106,14 @@ class Change:
     nr: int
     path: str
     other: str
-    """Of one with two names: the first."""
+    """The first name, if the call has two."""
     flags: int
     size_bytes: int
-    """Of a file that was opened: when it was."""
+    """Size of the opened file before the call."""
     before: Content | None
-    """None: not said."""
+    """None: the log does not say."""
     noted: Noted | None = None
-    """Of a file that it changes, or stands in the way of: not always the one that has the path."""
+    """Attributes of the file that the call changes or replaces, which may have another path."""
 
     @property
     def opens(self) -> bool:
@@ -173,20 +176,20 @@ def _before(folder: Path, record: Record, note: bytes, rank: int) -> tuple[str, 
 
 
 class Names:
-    """What has which name, going back."""
+    """What each name stands for, at a time that moves back."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
-        """PLACES: where the job, a branch itself, has its own."""
+        """PLACES: the branch's own copies, if the job is itself a branch; path -> copy."""
         self.places = places
         self.known: dict[str, Content] = {}
         self.attributes: dict[str, Attributes] = {}
         self.folders: dict[str, Attributes] = {}
-        """Of directories, which stay where they are."""
+        """Attributes of directories, which are never copied."""
         self.names: dict[tuple[int, int], set[str]] = defaultdict(set)
-        """That a file has, or had; for those with several."""
+        """(device, inode) -> names that the file has or had."""
 
     def before(self, changes: Iterable[Change]) -> Mapping[str, Content]:
-        """CHANGES: all since then."""
+        """What each name stood for before CHANGES, which are all changes since then."""
         for one in sorted(changes, key=lambda one: one.at_ns, reverse=True):
             self._undo(one)
             if one.noted is not None:
@@ -199,7 +202,9 @@ class Names:
         return self.known
 
     def _beside(self, linked: Mapping[str, Attributes]) -> None:
-        """Names in the same directories, and of a branch's own files."""
+        """Finds further names of linked files: in the same directories, and among the branch's
+        copies.
+        """
         wanted = {had.inode[1]: had.inode for had in linked.values()}
         for folder in {os.path.dirname(path) for path in linked}:
             for name, number in _inodes(folder):
@@ -223,7 +228,7 @@ class Names:
             self.known[noted.path] = self._now(noted.path)
 
     def _also_named(self, path: str, had: Attributes, content: Content) -> None:
-        """Nothing was done by this name: it stands for the same file as another one."""
+        """Gives PATH the content of another name of the same file; no call used PATH."""
         place = place_of(self.places, path)
         try:
             there = os.lstat(place)
@@ -234,7 +239,7 @@ class Names:
             self.attributes[path] = had
 
     def _now(self, path: str) -> Content:
-        """Going back so far."""
+        """What PATH stands for at the time reached so far."""
         if path in self.known:
             return self.known[path]
         folder = path
@@ -276,7 +281,8 @@ class Names:
             return
         first, second = one.other, one.path
         now = self._now(second)
-        if first in self.places or second in self.places:  # its own list had it (own_paths.c)
+        # a path of the branch's own table (own_paths.c)
+        if first in self.places or second in self.places:
             now = Content(Was.LOST, event=one.event, rank=one.rank)
         below = {
             name: content for name, content in self.known.items() if name.startswith(second + "/")
@@ -295,13 +301,15 @@ class Names:
         self.attributes |= {first + name: one for name, one in had.items()}
 
     def _taken(self, path: str) -> dict[str, Attributes]:
-        """Of what has that name and what is below it, by what follows the name."""
+        """Removes and returns the attributes of PATH and of all below it, by the rest of
+        the name.
+        """
         names = [name for name in self.attributes if name == path or name.startswith(path + "/")]
         return {name[len(path) :]: self.attributes.pop(name) for name in names}
 
 
 def _inodes(folder: str) -> list[tuple[str, int]]:
-    """What is in there now; nothing, if it is gone."""
+    """Paths and inode numbers of the entries of FOLDER; empty if it is gone."""
     try:
         with os.scandir(folder) as entries:
             return [(one.path, one.inode()) for one in entries]
@@ -310,7 +318,7 @@ def _inodes(folder: str) -> list[tuple[str, int]]:
 
 
 def place_of(places: Mapping[str, str], path: str) -> str:
-    """Where that is, itself or in a directory that is elsewhere."""
+    """The branch's copy of PATH, or of a directory above PATH; without one, PATH."""
     above = path
     while above not in places and os.path.dirname(above) != above:
         above = os.path.dirname(above)
@@ -318,7 +326,7 @@ def place_of(places: Mapping[str, str], path: str) -> str:
 
 
 def now(path: str) -> Content:
-    """As it is now."""
+    """What PATH stands for now."""
     try:
         found = os.lstat(path)
     except OSError:

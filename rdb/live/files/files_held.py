@@ -1,10 +1,11 @@
-"""Which files a process has open for writing at an event, by their paths."""
+"""Which files a process has open at an event, by path and by the call that opened them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from rdb.live import descriptors
 from rdb.live.files.files_before import changes_of
 from rdb.live.tree.processes import Node, Tree
 from rdb.recording import RankRecording
@@ -12,12 +13,9 @@ from rdb.recording.log.record import Record
 
 # x86-64 system calls
 _OPENS = (2, 257, 85)
-_CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL = 3, 436, 32, 33, 292, 72
-_DUPS = (0, 1030)  # F_DUPFD, F_DUPFD_CLOEXEC
-_RANGE_CLOEXEC = 4
 WRITES = (1, 18, 20, 296, 328, 40, 275, 326, 285, 77)  # and ftruncate
 INTO = {275: 2, 326: 2}  # splice, copy_file_range: which argument is written to
-CALLS = (*_OPENS, _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL)
+CALLS = (*_OPENS, *descriptors.CALLS)
 
 
 class Opening(NamedTuple):
@@ -29,8 +27,11 @@ class Opening(NamedTuple):
 def held(
     programs: Iterable[tuple[RankRecording, int]], begun: Mapping[int, Opening]
 ) -> dict[int, Opening]:
-    """PROGRAMS: that the process has been, and up to where; BEGUN: numbers that it began with.  One
-    that an execve(2) has closed may be among them."""
+    """The open files of a process, by descriptor.
+
+    PROGRAMS: the programs of the process, each with its last event. BEGUN: descriptors at its
+    start. The result may contain descriptors that an execve(2) has closed.
+    """
     numbers = dict(begun)
     for recording, until in programs:
         paths = {
@@ -49,32 +50,22 @@ def held(
 
 
 def follow_number(numbers: dict[int, Opening], record: Record, path: Opening | None) -> None:
-    args, nr = record.args, record.nr
-    if nr in _OPENS:
-        _put(numbers, record.result, path)
-    elif nr == _CLOSE:
-        numbers.pop(args[0], None)
-    elif nr == _CLOSE_RANGE and not args[2] & _RANGE_CLOEXEC:
-        for number in [one for one in numbers if args[0] <= one <= args[1]]:
-            del numbers[number]
-    elif nr in (_DUP, _DUP2, _DUP3) or (nr == _FCNTL and args[1] in _DUPS):
-        _put(numbers, record.result, numbers.get(args[0]))
-
-
-def _put(numbers: dict[int, Opening], number: int, path: Opening | None) -> None:
-    numbers.pop(number, None)
-    if path is not None:
-        numbers[number] = path
+    if record.nr not in _OPENS:
+        descriptors.follow(numbers, record)
+    elif path is not None:
+        numbers[record.result] = path
+    else:
+        numbers.pop(record.result, None)
 
 
 def held_by(node: Node, place: int) -> dict[int, Opening]:
-    """The same of a process of a tree, with what its parent had open when it was forked."""
+    """The same for a process of a tree at PLACE; it starts with its parent's descriptors."""
     begun = held_by(node.parent, node.forked) if node.parent is not None else {}
     return held(((one, place - node.bases[k]) for k, one in enumerate(node.programs)), begun)
 
 
 def written_by_others(tree: Tree, lives: Collection[Node], at_ns: int) -> set[Opening]:
-    """Files that processes which are over by then wrote to, by descriptors of their parents."""
+    """Files to which processes that have ended by AT_NS wrote through inherited descriptors."""
     found: set[Opening] = set()
     for node in tree.nodes:
         if node.parent is None or node in lives:

@@ -1,7 +1,7 @@
-"""Ordinary files that the recorded job wrote to after the cut: the branch is not to find that.
+"""Ordinary files that the job wrote to after the cut: the branch must not see these writes.
 
-The branch opens copies of what was in them at the cut (files_before.py); those of which that is not
-known are named.
+The branch opens copies with the content at the cut (files_before.py). Files whose content at the
+cut is not known are named.
 """
 
 from __future__ import annotations
@@ -27,49 +27,50 @@ from rdb.private import make_directory, opener
 from rdb.recording import Job, RankRecording
 from rdb.recording.log.record import EndKind
 
-_NOT_FOLLOWED = (40, 275, 276, 285, 326, 327, 328)  # sendfile and its kin, fallocate
+_NOT_FOLLOWED = (40, 275, 276, 285, 326, 327, 328)  # sendfile and similar calls, fallocate
 _FOLDER, _LIST, _RANKS = "later", "later-files", "later-ranks"
 _NAMES = "later-links"  # further names of copies, which the program does not know
-_OWN = re.compile(r"/rank-\d+/file-\d+-[^/]*$")  # a branch's, which its rank follows
+_OWN = re.compile(r"/rank-\d+/file-\d+-[^/]*$")
 _PAGE = 4096
-_LARGEST = 1 << 30  # a directory that is copied
+_LARGEST = 1 << 30  # larger directories are not copied
 
 
 @dataclass(slots=True)
 class LaterFiles:
     copies: dict[str, int | None] = field(default_factory=dict)
-    """Path -> so many of its bytes are the branch's; None: it was not there."""
+    """Path -> size of the copy in bytes; None: the file did not exist."""
     left: list[str] = field(default_factory=list)
-    """What is to be said of others."""
+    """Lines for the user about files without a copy."""
     sources: dict[str, str] = field(default_factory=dict)
-    """Path -> where the job, a branch itself, has its own copy."""
+    """Path -> the copy that the job has, if it is itself a branch."""
     kept: dict[str, Content] = field(default_factory=dict)
-    """Path -> what was in it, if that is not there."""
+    """Path -> content to copy, if that is not the file at the path now."""
     links: dict[str, str] = field(default_factory=dict)
-    """Path -> where it led."""
+    """Path -> target of the link."""
     folders: dict[str, str] = field(default_factory=dict)
-    """Path -> where it is now; nowhere: it was empty."""
+    """Path -> path of the directory now; "": it was empty."""
     fifos: set[str] = field(default_factory=set)
-    """That are not there any more."""
+    """Fifos that no longer exist."""
     bases: dict[str, str] = field(default_factory=dict)
-    """Path -> what begins with what the job appended to, if that is not there; or nowhere."""
+    """Path of a file that the job appended to -> the file that has its content of before now, if
+    that is not the file at the path; "": none has."""
     given: set[str] = field(default_factory=set)
-    """Open for writing at the cut, or left by a rank of several: other processes find there what
-    that one has.  Of some that are none any more nobody puts a copy there."""
+    """Files open for writing at the cut, or left by one of several ranks: the process that has
+    the content makes a copy, which the others open.  Without a copy they open the file itself."""
     appended: set[str] = field(default_factory=set)
-    """Copies that those have open who had the file open at the cut."""
+    """Copies that processes which had the file open at the cut open again."""
     ranks: set[int] = field(default_factory=set)
-    """Those that give each other such files."""
+    """Ranks that give each other the files in `given`."""
     shown: set[str] = field(default_factory=set)
-    """Copies that a user is told of: where something else is now."""
+    """Copies to name to the user, as the path has another content now."""
     refused: list[str] = field(default_factory=list)
-    """What --kept-budget did not let be kept."""
+    """Lines about files that --kept-budget did not allow to keep."""
     users: dict[str, set[int]] = field(default_factory=dict)
     """Ranks that open a file for writing."""
     attributes: dict[str, Attributes] = field(default_factory=dict)
-    """Path -> mode, owner and times that a copy has; of the same file: the same one."""
+    """Path -> attributes of the copy; names of one file have the same object."""
     real: set[str] = field(default_factory=set)
-    """Of several ranks, and without a copy: no rank has one of its own."""
+    """Files of several ranks without a copy: all ranks use the file itself."""
 
     def lines(self) -> list[str]:
         return [
@@ -91,7 +92,10 @@ class LaterFiles:
 def later_files(
     job: Job, events: Mapping[int, int], trees: Mapping[int, TreePlan] | None = None
 ) -> LaterFiles:
-    """TREES: of ranks that have child processes at the cut, where these are."""
+    """What the branch finds in ordinary files at the cut EVENTS.
+
+    TREES: the plans of ranks that have child processes at the cut.
+    """
     places = _places(job.path)
     paths = {place.removeprefix("+"): path for path, place in places.items()}
     plan = LaterFiles(sources={path: one for path, one in places.items() if one[0] != "+"})
@@ -126,8 +130,8 @@ def later_files(
         inherited |= _inherited(job.rank(rank), event)
         open_at_cut |= {one.path for one in openings}
         plan.left += [
-            f"{path}: a process that has ended wrote to it by a descriptor of its parent, which "
-            "is open still: the branch's copy lacks that"
+            f"{path}: a process that has ended wrote to it through a descriptor of its parent, "
+            "which is still open: the branch's copy lacks this data"
             for path in sorted({one.path for one in unseen})
         ]
     if trees and len(events) == 1:
@@ -170,12 +174,13 @@ def _say_end(plan: LaterFiles, recording: RankRecording) -> None:
     end = recording.end
     if end is not None and end.kind in (EndKind.BUDGET, EndKind.DISK):
         plan.left.append(
-            f"process {recording.name}: {end.state}; files that it wrote to then are as they are"
+            f"process {recording.name}: {end.state}; the branch sees the current contents of the "
+            "files that it wrote to later"
         )
 
 
 def _by_its_path(one: Change, paths: Mapping[str, str]) -> Change:
-    """PATHS: of a branch's own files, by where these are."""
+    """ONE with the original paths in place of the branch's copies; PATHS: copy -> original."""
     noted = one.noted
     if noted is not None:
         noted = replace(noted, path=paths.get(noted.path, noted.path))
@@ -199,8 +204,8 @@ def _say_folders(plan: LaterFiles, folders: Mapping[str, Attributes]) -> None:
         mine = (had.mode, had.uid, had.gid)
         if mine != (there.st_mode, there.st_uid, there.st_gid) or had.xattrs or had.lost:
             plan.left.append(
-                f"{path}: a directory whose mode, owner or extended attributes were changed after "
-                "the cut: the branch finds those that it has now"
+                f"{path}: the directory's mode, owner or extended attributes were changed after "
+                "the cut: the branch sees the current ones"
             )
 
 
@@ -210,10 +215,10 @@ def _say_attributes(plan: LaterFiles) -> None:
             continue
         if owner_is_lost(had):
             owner = f"{had.uid}:{had.gid}"
-            plan.left.append(f"{path}: it was {owner}'s, and the branch's copy is yours")
+            plan.left.append(f"{path}: its owner was {owner}; the branch's copy belongs to you")
         plan.left += [
-            f"{path}: its extended attribute {name} was changed after the cut, and what it was is "
-            "not known, or not yours to set: the branch's copy is without"
+            f"{path}: its extended attribute {name} was changed after the cut, and the old value "
+            "is not known or you may not set it: the branch's copy lacks the attribute"
             for name in (*had.lost, *had.not_allowed())
         ]
 
@@ -221,7 +226,7 @@ def _say_attributes(plan: LaterFiles) -> None:
 def _programs(
     top: RankRecording, event: int, tree: TreePlan | None
 ) -> Iterator[tuple[RankRecording, int]]:
-    """All that ran for a rank, and how far it is at the cut."""
+    """The programs that ran for a rank, each with its last event before the cut."""
     if tree is not None:
         for node, place in tree.places.items():
             for number, program in enumerate(node.programs):
@@ -236,14 +241,14 @@ def _programs(
 
 
 def _held(top: RankRecording, event: int, tree: TreePlan | None) -> set[Opening]:
-    """What any of its processes has open for writing at the cut, which each makes again."""
+    """Files that the rank's processes have open at the cut; each process opens its own again."""
     if tree is None:
         return set(held([(top, event)], {}).values())
     return {path for node in tree.lives for path in held_by(node, tree.places[node]).values()}
 
 
 def _unseen(top: RankRecording, event: int, tree: TreePlan | None) -> set[Opening]:
-    """What was written to by processes that are not made again."""
+    """Files that processes wrote to which the restart does not make again."""
     if not event or not any(top.path.glob("child-*")):
         return set()
     found = Tree(top)
@@ -253,7 +258,9 @@ def _unseen(top: RankRecording, event: int, tree: TreePlan | None) -> set[Openin
 
 
 def _inherited(top: RankRecording, event: int) -> set[str]:
-    """Files that a child got open from it by then: what it had closed of them it does not know."""
+    """Files that a child inherited before EVENT; the parent's log alone does not show their
+    closing.
+    """
     nodes = Tree(top).nodes if event and any(top.path.glob("child-*")) else []
     return {
         one.path
@@ -266,7 +273,7 @@ def _inherited(top: RankRecording, event: int) -> set[str]:
 def _appended(
     plan: LaterFiles, names: Names, top: RankRecording, event: int, tree: TreePlan | None
 ) -> None:
-    """Several have written to it, each by itself: what is in it, the file says."""
+    """Adds the files that several processes have opened separately and append to."""
     if not event or not any(top.path.glob("child-*")):
         return
     of_all = Tree(top)
@@ -289,14 +296,14 @@ def _appended(
         line for line in plan.left if not any(line.startswith(f"{one}: ") for one in plan.appended)
     ]
     plan.left += [
-        f"{path}: several processes have written to it, each by itself: the branch's copy lacks "
-        "what others than its own had written"
+        f"{path}: several processes have written to it, each through an open file of its own: the "
+        "branch's copy lacks what all but one of them had written"
         for path in sorted(found.unknown)
     ]
 
 
 def _by_time(program: RankRecording, at_ns: int) -> int:
-    """Its last event by then."""
+    """The program's last event before AT_NS."""
     until = -1
     for record in program.records():
         if record.at_ns > at_ns:
@@ -307,7 +314,7 @@ def _by_time(program: RankRecording, at_ns: int) -> int:
 
 
 def _as_it_began(plan: LaterFiles) -> None:
-    """What a branch had from its beginning, and has not changed."""
+    """Adds the copies that the job, itself a branch, began with and has not changed."""
     for path, place in plan.sources.items():
         found = (plan.copies, plan.links, plan.folders, plan.fifos)
         if not any(path in one for one in found) and not any(
@@ -334,7 +341,10 @@ def _began(plan: LaterFiles, path: str, there: Path) -> None:
 def _followed(
     job: Job, path: str, opened: list[tuple[Change, bool]], events: Mapping[int, int]
 ) -> bool:
-    """One rank has all that is in it at the cut, on its way there (restart/own_files.h)."""
+    """Whether one rank, replayed to the cut, makes the file's content itself.
+
+    See restart/copies/own_files.h.
+    """
     before = [one for one, after in opened if not after]
     if not before or len({one.rank for one, _ in opened}) > 1:
         return False
@@ -352,8 +362,10 @@ def _followed(
 
 
 def lacks_files(recording: RankRecording, image: int, cut: int) -> bool:
-    """A replay from an image at that event does not know what the program had left in a file that
-    is not any more as it was at the cut."""
+    """Whether a replay from an image at event IMAGE would lack a file's content.
+
+    That is so if the program had opened the file before IMAGE, and the file changed after CUT.
+    """
     changes = list(changes_of(recording, recording.rank))
     later = {one.path for one in changes if one.event > cut}
     later |= {one.other for one in changes if one.event > cut}
@@ -365,7 +377,9 @@ def lacks_files(recording: RankRecording, image: int, cut: int) -> bool:
 
 
 def _places(job: Path) -> dict[str, str]:
-    """Where a branch has its own, also those that its processes have put there (+)."""
+    """The copies of a branch, by original path; a `+` marks places for files that
+    processes share.
+    """
     try:
         lines = os.fsdecode((job / _LIST).read_bytes()).splitlines()
     except FileNotFoundError:
@@ -404,18 +418,18 @@ def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
     elif content.over_budget:
         plan.refused.append(
             f"{path}: rank {content.rank} wrote to it after the cut (event {content.event}), when "
-            f"--kept-budget was spent: its {content.size_bytes} bytes of before were not kept"
+            f"--kept-budget was spent: its earlier {content.size_bytes} bytes were not kept"
         )
     else:
-        why = content.damage() or "what was in it before is not known"
+        why = content.damage() or "its earlier content is not known"
         plan.left.append(
             f"{path}: rank {content.rank} wrote to it after the cut (event {content.event}), and "
-            f"{why}: the branch finds what is now"
+            f"{why}: the branch sees the current content"
         )
 
 
 def _fits(folder: str) -> bool:
-    """A directory that has another name now can be copied; none: it was empty."""
+    """Whether a renamed directory is small enough to copy; "" stands for an empty one."""
     if not folder:
         return True
     sizes = (
@@ -427,9 +441,12 @@ def _fits(folder: str) -> bool:
 
 
 def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dict[str, Path]:
-    """The copies, and the list for the ranks (interposer/restart/written_copies.c), in which a file
-    without a place is the real one for all of them; MOVED: files of MPI that are copies of the
-    branch's own, wherever they are opened.  Where all of them are."""
+    """Makes the copies, and writes the list of them for the ranks.
+
+    In the list (restart/copies/written_copies.c) a file without a place is the real one for all
+    ranks. MOVED: the branch's copies of MPI files, which every process opens. Returns the place of
+    each copy.
+    """
     names = sorted({*plan.copies, *plan.links, *plan.folders, *plan.fifos})
     if not names and not moved and not plan.real and not plan.bases and not plan.given:
         return {}
@@ -464,7 +481,7 @@ def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dic
 
 
 def give_nothing(branch: str) -> None:
-    """Its ranks do not all see its directory."""
+    """Lets no rank give files to others, as not all ranks see the branch's directory."""
     Path(branch, _RANKS).unlink(missing_ok=True)
 
 
@@ -479,7 +496,7 @@ def _make(plan: LaterFiles, path: str, place: Path) -> None:
         os.mkfifo(place, 0o600)
     elif path in plan.folders:
         if plan.folders[path]:
-            shutil.copytree(plan.folders[path], place, symlinks=True)
+            shutil.copytree(plan.folders[path], place, symlinks=True, copy_function=_copy_entry)
         else:
             place.mkdir()
     else:
@@ -494,8 +511,18 @@ def _make(plan: LaterFiles, path: str, place: Path) -> None:
                 place.chmod(kept.mode & 0o777 | 0o600)
 
 
+def _copy_entry(source: str, target: str) -> None:
+    """Copies what is in a directory.  Sockets and devices are left out: they cannot be copied."""
+    mode = os.lstat(source).st_mode
+    if stat.S_ISFIFO(mode):
+        os.mkfifo(target)
+        shutil.copystat(source, target)
+    elif stat.S_ISREG(mode):
+        shutil.copy2(source, target)
+
+
 def _link(plan: LaterFiles, copies: Mapping[str, Path], branch: str) -> None:
-    """Names of one file are names of one copy, which has as many as the file had."""
+    """Makes the copies of one file's names links to one copy, with the link count of the file."""
     same: dict[tuple[object, ...], list[Path]] = defaultdict(list)
     for path, place in copies.items():
         had = plan.attributes.get(path)
@@ -523,7 +550,7 @@ def _copy(path: str, place: Path, size: int) -> None:
 
 
 def _opened(path: str) -> BinaryIO:
-    """A branch's own copy may have a mode by which its owner does not read it."""
+    """Opens a file for reading, also a branch's copy whose mode forbids its owner to read it."""
     try:
         return open(path, "rb")
     except PermissionError:
@@ -536,6 +563,6 @@ def _opened(path: str) -> BinaryIO:
 
 
 def later_copies(branch: Path) -> list[Path]:
-    """Those that the branch has, or has made."""
+    """The copies that the branch began with or has made."""
     folder = branch / _FOLDER
     return sorted(one for one in folder.glob("*") if not one.is_fifo()) if folder.is_dir() else []

@@ -1,8 +1,7 @@
-"""What a job did to files of MPI, from its logs: who opened which, what was in it, and the calls in
-the order of each rank.
+"""What a job did to files of MPI, from its logs: openings, contents, and each rank's calls.
 
-Calls on a file that are collectives are all in the cut or none; and what was done by then is done
-again, so a file is at the cut as it was (rdb/live/files/file_order.py).
+A collective on a file is in the cut in all ranks or in none. What was done before the cut is done
+again, so the file has its content of the cut (rdb/live/files/file_order.py).
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ from pathlib import Path
 from rdb.live.files.mpi_files_begun import files_begun
 from rdb.recording import Job
 from rdb.recording.log.describe import mpi_functions
-from rdb.recording.log.record import Note, Record
+from rdb.recording.log.record import NEVER, Note, Record
 from rdb.recording.messages.messages import Messages
 
-NEVER = 1 << 62
 Span = tuple[int, int]
 
 _NOTE = struct.Struct("<4IQ")  # struct rdb_note_mpi_file
@@ -37,7 +35,7 @@ _GIVES = ("MPI_File_get_view", "MPI_File_get_info", "MPI_File_get_group")
 
 
 class Was(IntEnum):
-    """enum rdb_file_was: what was in a file right before the call."""
+    """enum rdb_file_was: what was in a file just before the call."""
 
     UNSAID = 0
     ABSENT = 1
@@ -48,39 +46,39 @@ class Was(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One on a file, that was successful."""
+    """A successful call on a file."""
 
     rank: int
     event: int
     name: str
     at_ns: int
     position: int = -1
-    """Of the shared file pointer; -1: not known, or not used."""
+    """The shared file pointer; -1: unknown or unused."""
 
     @property
     def together(self) -> bool:
-        """Is it one of all ranks that have the file open?"""
+        """Whether all ranks that have the file open make this call together."""
         return self.name in _TOGETHER or "_all" in self.name or "_ordered" in self.name
 
 
 @dataclass(slots=True)
 class Opening:
-    """From an MPI_File_open to its MPI_File_close; or a MPI_File_delete, which is over at once."""
+    """From an MPI_File_open to its MPI_File_close; or an MPI_File_delete, which ends at once."""
 
     path: str
     writes: bool
     opened: dict[int, Call] = field(default_factory=dict)
     closed: dict[int, int] = field(default_factory=dict)
     calls: dict[int, list[Call]] = field(default_factory=lambda: defaultdict(list))
-    """After it was opened."""
+    """The calls of each rank after the opening."""
     was: Was = Was.UNSAID
     says: int = -1
-    """The rank that says what was in it."""
+    """The rank whose log has the content before the opening."""
     kept: Path | None = None
     born: bool = False
-    """It was open when a branch began."""
+    """Whether it was open when a branch began."""
     asked: list[tuple[int, int]] = field(default_factory=list)
-    """Ranks and events of calls that gave the program something of it: a view's datatypes."""
+    """Rank and event of calls that gave the program something of it, such as a view's datatypes."""
 
     def begun(self, events: dict[int, int]) -> bool:
         return all(call.event <= events[rank] for rank, call in self.opened.items())
@@ -91,12 +89,17 @@ class Opening:
         )
 
     def needed(self, events: dict[int, int]) -> bool:
-        """At the cut, or for what the program had got of it by then."""
+        """Whether the restart has to open the file again.
+
+        It is open at the cut or was written to, or the program had got something from it.
+        """
         asked = any(event <= events[rank] for rank, event in self.asked)
         return self.begun(events) and (self.writes or self.open_at(events) or asked)
 
     def together(self) -> Iterator[dict[int, Call | None]]:
-        """Of each of its collectives the call of each rank, or that it never came to it."""
+        """For each collective on the file, the call of each rank; None: the rank has not reached
+        it.
+        """
         rows = {rank: [one for one in self.calls[rank] if one.together] for rank in self.opened}
         for number in range(max(map(len, rows.values()), default=0)):
             yield {rank: row[number] if number < len(row) else None for rank, row in rows.items()}
@@ -111,8 +114,10 @@ class Files:
             self._read(job, rank, messages)
 
     def together(self) -> Iterator[dict[int, int]]:
-        """Rank -> event of the collectives on files; that they were opened is one of their
-        communicator."""
+        """Rank -> event of the collectives on files.
+
+        Openings are not among them: these are collectives of their communicator.
+        """
         for one in self.openings:
             for calls in one.together():
                 yield {rank: call.event if call else NEVER for rank, call in calls.items()}
@@ -143,7 +148,7 @@ class Files:
             for event in range(record.event, record.event + record.repeat + 1):
                 call = Call(rank, event, name, at_ns, position)
                 if name in (_OPEN, _DELETE):
-                    if said is None:  # of an older rdb: open_spans()
+                    if said is None:  # recorded by an older rdb; see open_spans()
                         continue
                     one = self._opening(call, said, numbered.get(event), recording.path)
                     open_now[said.number] = one
@@ -156,7 +161,7 @@ class Files:
                     open_now[record.args[0]].calls[rank].append(call)
 
     def _born(self, rank: int) -> dict[int, Opening]:
-        """By number, those that the rank had open when the branch began."""
+        """The files that the rank had open when the branch began, by number."""
         found: dict[int, Opening] = {}
         for number, one in self.begun.open_files.get(rank, {}).items():
             opening = self._shared.get(one.key)
@@ -214,7 +219,7 @@ def _turn(record: Record) -> tuple[int, int]:
 
 @cache
 def _names() -> dict[int, str]:
-    """Hypercall number -> name, of the calls on files."""
+    """Hypercall number -> name, for the calls on files."""
     return {
         int(one["nr"]): str(one["name"])
         for one in mpi_functions()
@@ -228,13 +233,15 @@ def _number(name: str) -> int:
 
 
 def opens(number: int) -> bool:
-    """Is it the call that opens one?"""
+    """Whether NUMBER is MPI_File_open."""
     return number == _number(_OPEN)
 
 
 def open_spans(job: Job, rank: int) -> list[Span]:
-    """First and last events after which the rank has a file of MPI open, in a recording that does
-    not say what was in its files: no cut of it can be there."""
+    """Spans of events in which the rank has an MPI file open, for logs that lack the contents.
+
+    No cut can be inside such a span. Empty if the log has the contents.
+    """
     index = job.rank(rank).index
     opening, closing = _number(_OPEN), _number(_CLOSE)
     spans: list[Span] = []
@@ -259,6 +266,6 @@ def open_spans(job: Job, rank: int) -> list[Span]:
 
 
 def span_at(spans: Sequence[Span], event: int) -> Span | None:
-    """The one that the event is in."""
+    """The span that contains EVENT, or None."""
     at = bisect_right(spans, (event, NEVER)) - 1
     return spans[at] if at >= 0 and event <= spans[at][1] else None

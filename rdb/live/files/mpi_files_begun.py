@@ -1,4 +1,4 @@
-"""Files of MPI that a branch began with (interposer/mpi/lower/restart_files_begun.c)."""
+"""Files of MPI that a branch began with (interposer/mpi/lower/restart/restart_files_begun.c)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class BegunFile:
     path: str
     writes: bool
     key: tuple[str, int]
-    """The same in all ranks that have it open."""
+    """Equal in all ranks that have the file open."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilesBegun:
     open_files: dict[int, dict[int, BegunFile]] = field(default_factory=dict)
-    """Of each rank, by the number that the program has."""
+    """Rank -> the program's number of the file -> the file."""
     were: dict[str, Path | None] = field(default_factory=dict)
-    """What was in those that the job had written to; None: it was not there."""
+    """Path -> content of each file that the job had written to; None: it did not exist."""
 
 
 def has_words(job: Job) -> bool:
-    """False: it began with no files of MPI, or an older rdb has made it."""
+    """False: the branch began without MPI files, or an older rdb made it."""
     return any((job.path / f"rank-{rank}" / _WORDS).exists() for rank in job.ranks)
 
 

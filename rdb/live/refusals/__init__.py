@@ -1,1 +1,1 @@
-"""What no restart brings back."""
+"""What a restart cannot bring back."""

@@ -1,5 +1,6 @@
-"""What the program has at an event that no restart brings back, as far as the log says: what
-`--plan` tells without a replay.  The last word is the replay's (interposer/live).
+"""What a program has at an event that a restart cannot bring back, as far as its log shows.
+
+`--plan` says this without a replay. The replay itself may refuse more (interposer/restart/live).
 """
 
 from __future__ import annotations
@@ -7,26 +8,26 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 
+from rdb.live import descriptors
 from rdb.recording import RankRecording
 from rdb.recording.log.describe import mpi_functions
 from rdb.recording.log.record import Note, Record
 
 # x86-64 system calls (syscalls(2))
-_CLOSE, _CLOSE_RANGE, _DUPS, _FCNTL = 3, 436, (32, 33, 292), 72
-_F_DUPFD = (0, 1030)
 _MMAP, _MUNMAP, _MREMAP, _SHMAT, _SHMDT = 9, 11, 25, 30, 67
 _OTHERS = {
     253: "an inotify queue",
     294: "an inotify queue",
-    319: "a file in memory",
-    298: "a performance counter",
-    434: "a descriptor of a process",
+    319: "a memfd",
+    298: "a perf_event",
+    434: "a pidfd",
     437: "opened by openat2(2)",
     240: "a message queue",
-}  # interposer/restart/reopen.c
-_CALLS = (*_OTHERS, *_DUPS, _CLOSE, _CLOSE_RANGE, _FCNTL)
+}  # interposer/restart/files/reopen.c
+_CALLS = (*_OTHERS, *descriptors.CALLS)
 _IPC = {64: "semaphores", 68: "a message queue"}  # semget, msgget
-_REMOVES = {66: (64, 2), 71: (68, 1)}  # semctl, msgctl: of which, and which argument says what
+# semctl, msgctl: the call that made the object, and which argument is the command
+_REMOVES = {66: (64, 2), 71: (68, 1)}
 _IPC_RMID = 0
 _SPAN = struct.Struct("<QQ")
 
@@ -34,8 +35,10 @@ _SPAN = struct.Struct("<QQ")
 def refused(
     recording: RankRecording, cut: int, *, shares: bool = False, of_tree: bool = False
 ) -> list[str]:
-    """A line for each, with the event that made it; SHARES: its shared memory is seen to;
-    OF_TREE: so is what its processes have of the kernel's (system_v)."""
+    """A line for each object that cannot be brought back, with the event that made it.
+
+    SHARES: the caller handles shared memory. OF_TREE: the caller handles objects of System V IPC.
+    """
     at = f"rank {recording.name} cannot be restarted at event {cut}"
     return [
         f"{at}: {what} (event {event})"
@@ -49,27 +52,18 @@ def refused(
 def _objects(
     recording: RankRecording, cut: int, shares: bool, of_tree: bool
 ) -> Iterator[tuple[str, int]]:
-    descriptors: dict[int, tuple[str, int]] = {}
+    numbers: dict[int, tuple[str, int]] = {}
     for record in _calls(recording, cut, _CALLS):
-        number, result, args = record.nr, record.result, record.args
-        if result < 0:
+        if record.result < 0:
             continue
-        if number in _OTHERS:
-            descriptors[result] = (_OTHERS[number], record.event)
-        elif number in _DUPS or (number == _FCNTL and args[1] in _F_DUPFD):
-            if args[0] in descriptors:
-                descriptors[result] = descriptors[args[0]]
-            else:
-                descriptors.pop(result, None)
-        elif number == _CLOSE:
-            descriptors.pop(args[0], None)
-        elif number == _CLOSE_RANGE:
-            for one in [one for one in descriptors if args[0] <= one <= args[1]]:
-                del descriptors[one]
+        if record.nr in _OTHERS:
+            numbers[record.result] = (_OTHERS[record.nr], record.event)
+        else:
+            descriptors.follow(numbers, record)
     if not of_tree:
         yield from system_v([(recording, cut)])
-    for descriptor, (what, event) in sorted(descriptors.items()):
-        yield f"its descriptor {descriptor} is {what}", event
+    for number, (what, event) in sorted(numbers.items()):
+        yield f"its descriptor {number} is {what}", event
     if shares:
         return
     windows = _windows(recording, cut)
@@ -79,8 +73,10 @@ def _objects(
 
 
 def system_v(programs: Iterable[tuple[RankRecording, int]]) -> list[tuple[str, int]]:
-    """Those that they have asked for by then, and that none has removed: they are the kernel's, and
-    hold what they hold now."""
+    """Objects of System V IPC that the programs use at the cut and have not removed.
+
+    They belong to the kernel, and hold what they hold now.
+    """
     there: dict[tuple[int, int], int] = {}
     calls = [record for one, cut in programs for record in _calls(one, cut, (*_IPC, *_REMOVES))]
     for record in sorted(calls, key=lambda one: one.at_ns):
@@ -114,9 +110,9 @@ def _shared(recording: RankRecording, cut: int) -> dict[tuple[int, int], int]:
 
 
 def _windows(recording: RankRecording, cut: int) -> set[int]:
-    """Where the memory of windows of MPI_Win_allocate_shared begins: a restart maps it again.
+    """Addresses of windows of MPI_Win_allocate_shared, whose memory a restart maps again.
 
-    Of the two calls that make one the second says so.
+    Two calls make such a window; the second one has the address.
     """
     names = {int(one["nr"]): str(one["name"]) for one in mpi_functions()}
     making = frozenset(nr for nr, name in names.items() if name == "MPI_Win_allocate_shared")
@@ -129,7 +125,7 @@ def _windows(recording: RankRecording, cut: int) -> set[int]:
 
 
 def _unknown_calls(recording: RankRecording, cut: int) -> Iterator[tuple[str, int]]:
-    """Calls of MPI of which nobody knows what they did; the first one is enough."""
+    """MPI calls with effects that rdb does not know; only the first is reported."""
     names = {int(one["nr"]): one["name"] for one in mpi_functions() if not one["restarts"]}
     for place in recording.index.of_hypercalls(frozenset(names)):
         record = recording.index.record(place)

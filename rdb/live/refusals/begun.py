@@ -1,4 +1,4 @@
-"""Recordings that began in the middle of MPI: what it had made before is in no log of theirs."""
+"""Recordings that began in the middle of MPI: their logs lack the objects made before."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _INIT = ("MPI_Init", "MPI_Init_thread")
 
 
 def check_begun(job: Job) -> None:
-    """RdbError: it went on from a checkpoint without a log, at which its ranks were in MPI."""
+    """RdbError: the job went on from a checkpoint without a log, when its ranks were in MPI."""
     parent = job.meta.get("parent")
     if parent and any(_began_in_mpi(job.rank(rank)) for rank in job.ranks):
         raise RdbError(
-            f"{job.name} was recorded from a checkpoint of {parent['job']} on, which was in MPI: "
-            "its log does not say what MPI had made before",
+            f"{job.name} was recorded from a checkpoint of {parent['job']} on, after MPI_Init: its "
+            "log does not hold the MPI objects that existed before",
             f"restart {parent['job']}, from one of its checkpoints",
         )
 
 
 def _began_in_mpi(recording: RankRecording) -> bool:
-    """It has a communicator, and neither MPI_Init nor what a branch of a recording begins with."""
+    """Whether it used communicators without MPI_Init and without a branch's list of objects."""
     if (recording.path / "mpi-objects").exists():
         return False
     functions = mpi_functions()

@@ -1,5 +1,7 @@
-"""What processes have between them that no restart brings back: sockets to others, and memory
-windows of type 2.  As rdb/live/refusals/at_event.py, of a whole cut.
+"""What processes share that a restart cannot bring back: sockets to processes outside of the job,
+and memory windows of type 2 (verbs).
+
+Like rdb/live/refusals/at_event.py, for a whole cut.
 """
 
 from __future__ import annotations
@@ -10,15 +12,18 @@ from rdb.live.sockets import End, ends_of, listened_to
 from rdb.recording import Job, RankRecording
 from rdb.recording.log.verbs_calls import NAMESPACE_VERBS, Call, posted
 from rdb.recording.verbs.begun import begun_with
+from rdb.recording.verbs.contexts import MAKE, Contexts
 
 _BIND_MW = 8  # of enum ibv_wr_opcode
 _TYPE_2 = 2  # of enum ibv_mw_type
-_CALLS = (Call.ALLOC_MW, Call.POST_SEND, Call.DEALLOC_MW, Call.CLOSE)
+_CALLS = (*MAKE, Call.POST_SEND, Call.DEALLOC_MW, Call.CLOSE)
 
 
 def refused_between(job: Job, events: Mapping[int, int], trees: Collection[int] = ()) -> list[str]:
-    """A line for each, with the event that made it; EVENTS: the cut; TREES: ranks of which the
-    plan of their processes knows the sockets."""
+    """A line for each object that cannot be brought back, with the event that made it.
+
+    EVENTS: the cut. TREES: ranks whose process plan handles their sockets.
+    """
     found = [
         (rank, *one) for rank, until in events.items() for one in _verbs(job.rank(rank), until)
     ]
@@ -29,9 +34,12 @@ def refused_between(job: Job, events: Mapping[int, int], trees: Collection[int] 
 
 
 def _verbs(recording: RankRecording, until: int) -> Iterator[tuple[str, int]]:
-    """Windows that are bound by posted requests, which peers may invalidate."""
+    """Memory windows that posted requests have bound: peers may invalidate them."""
     windows: set[int] = set()
-    begun = begun_with(recording.path) is not None  # it may have had some then
+    begun = begun_with(recording.path)
+    contexts = Contexts(begun["seen"].get("contexts") if begun else None)
+    # windows from before the branch are possible: of these, or of contexts that are not known
+    older = contexts.all() or ({0} if begun else set())
     bound = None
     index = recording.index
     for place in index.of_hypercalls(frozenset(NAMESPACE_VERBS << 16 | one for one in _CALLS)):
@@ -44,14 +52,17 @@ def _verbs(recording: RankRecording, until: int) -> Iterator[tuple[str, int]]:
                 bound = record.event
         elif record.result < 0:
             continue
-        elif call is Call.ALLOC_MW:
-            windows.update({record.result} if record.args[1] == _TYPE_2 else ())
         elif call is Call.DEALLOC_MW:
             windows.discard(record.args[0])
+        elif call is Call.CLOSE:
+            windows = {one for one in windows if not contexts.holds(record.args[0], one)}
+            older -= {0, record.args[0]}
         else:
-            windows, begun = set(), False
-    if bound is not None and (windows or begun):
-        yield "a memory window of it is bound by a posted request", bound
+            contexts.made(record)
+            if call is Call.ALLOC_MW and record.args[1] == _TYPE_2:
+                windows.add(record.result)
+    if bound is not None and (windows or older):
+        yield "one of its memory windows is bound by a posted request", bound
 
 
 def _sockets(
@@ -63,12 +74,12 @@ def _sockets(
     for rank, until in events.items():
         for end in ends[rank] if rank not in trees else []:
             if end.begun <= until < end.closed and not _has_other(end, known, ports):
-                what = "one of its sockets is connected to a process that is not of the job"
+                what = "one of its sockets is connected to a process outside of the job"
                 yield rank, f"{what} ({end.key})", end.begun
 
 
 def _has_other(end: End, known: set[tuple[str, bool]], ports: set[int]) -> bool:
-    """One that nobody has accepted yet comes to who listens there."""
+    """Whether a rank has the other end, or listens where this end has connected."""
     if (end.key, not end.connects) in known or end.key.startswith("unix:"):
         return True
     port = end.key.rpartition("/")[2]

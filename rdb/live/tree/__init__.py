@@ -1,1 +1,1 @@
-"""Programs with child processes: who they are at the cut, and what they share."""
+"""Programs with child processes: their processes at the cut, and what these share."""

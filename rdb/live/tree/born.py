@@ -1,6 +1,6 @@
-"""What a branch with several processes began with, for restarts of it.
+"""What a branch with several processes began with, for restarts of the branch.
 
-The files are those of interposer/restart/tree_born.h.
+The files are those of interposer/restart/tree/tree_born.h.
 """
 
 from __future__ import annotations
@@ -21,24 +21,26 @@ _COUNT = struct.Struct("<I")
 
 @dataclass(frozen=True, slots=True)
 class BornNode:
-    """A process that was there: the first one, its children, theirs, in this order."""
+    """A process that existed; nodes are in the order of the tree, parents first."""
 
     parent: int
-    """Which of them; -1: the first has none of these."""
+    """Number of the parent node; -1: the first process."""
     child: int
-    """N of its directory, child-N."""
+    """N of the directory child-N."""
     lives: bool
-    """False: it has ended, and was not waited for."""
+    """False: the process has ended, and its parent has not waited for it."""
     status: int
     told: bool
-    """Its parent had got SIGCHLD for it."""
+    """Whether its parent had received SIGCHLD for it."""
     orphan: bool = False
-    """It had outlived its parent: it is that process's for its recording alone."""
+    """It had outlived its parent; `parent` then is the process below whose recording it is put."""
 
 
 @dataclass(frozen=True, slots=True)
 class BornPid:
-    """As the program knows it, with its group and session (0: those of the first)."""
+    """A process id as the program knows it, with group and session (0: those of the first
+    process).
+    """
 
     pid: int
     group: int
@@ -52,13 +54,13 @@ class BornNumber:
     number: int
     cloexec: bool
     kind: str
-    """As interposer/restart/tree_born.c names it."""
+    """Kind of the descriptor, as interposer/restart/tree/tree_born.c names it."""
     shared: int
-    """By several processes: which; 0: by none."""
+    """Number of the open file that several processes share; 0: it is not shared."""
     index: int
-    """Both ends of a pipe of one process have one."""
+    """Equal for both ends of a pipe within one process."""
     size_bytes: int
-    """Of what was in the pipe."""
+    """Bytes that were in the pipe."""
 
     @property
     def pipe(self) -> bool:
@@ -66,7 +68,7 @@ class BornNumber:
 
 
 def is_born(top: Path) -> bool:
-    """Is it a branch that began with several processes?"""
+    """Whether TOP is a branch that began with several processes."""
     return (top / _NUMBERS).exists()
 
 
@@ -76,7 +78,7 @@ def write_born(folder: Path, nodes: Sequence[BornNode]) -> None:
 
 
 def read_born(top: Path) -> list[tuple[BornNode, BornPid]] | None:
-    """None: it is a branch that an older rdb has made."""
+    """The processes with their ids; None: an older rdb made the branch."""
     try:
         nodes = [BornNode(**one) for one in json.loads((top / _NODES).read_text(encoding="ascii"))]
         pids = (top / _PIDS).read_bytes()
@@ -86,7 +88,7 @@ def read_born(top: Path) -> list[tuple[BornNode, BornPid]] | None:
         BornPid(known, group, session)
         for known, _, _, group, session in PID_ENTRY.iter_unpack(pids)
     ]
-    return list(zip(nodes, entries, strict=False))  # those that are of the past come last
+    return list(zip(nodes, entries, strict=False))  # processes of the past come last
 
 
 def born_numbers(process: Path) -> list[BornNumber]:
@@ -108,23 +110,23 @@ def born_numbers(process: Path) -> list[BornNumber]:
 
 @dataclass(frozen=True, slots=True)
 class BornSocket:
-    """An end of a connection, or a socket without another end."""
+    """An end of a connection, or a socket without a peer."""
 
     kind: str
-    """As interposer/restart/sockets_begun.c names it: end, pair, alone, datagrams."""
+    """end, pair, alone or datagrams (interposer/restart/sockets/sockets_begun.c)."""
     numbers: list[int]
     key: str = ""
-    """Of a connection: both ends have it."""
+    """Key of the connection, equal for both ends."""
     first: bool = False
-    """Which end: the one that had connected, or the first of a pair."""
+    """Whether this is the end that had connected, or the first of a pair."""
     left_bytes: int = 0
-    """Written by it, and not read."""
+    """Bytes that this end had written and the peer had not read."""
     shut: bool = False
-    """It writes no more."""
+    """Whether this end is shut down for writing."""
 
 
 def born_sockets(process: Path) -> list[BornSocket]:
-    """The first process knows of all ends; the others of those that they have."""
+    """The sockets of PROCESS; the first process's file has all ends, the others' their own ends."""
     found = []
     for words in begun_sockets(process):
         if words[0] in ("end", "pair"):
@@ -138,12 +140,12 @@ def born_sockets(process: Path) -> list[BornSocket]:
 
 
 def born_bytes(top: Path, shared: int) -> int:
-    """In that pipe, when the branch began."""
+    """Number of bytes in the pipe SHARED when the branch began."""
     return (top / f"shared-{shared}-was").stat().st_size
 
 
 def children_before(program: Path) -> int:
-    """How many it had made when the branch began: its directories of later ones are numbered on."""
+    """How many children the program had made before the branch; later directories count on."""
     try:
         return int(_COUNT.unpack((program / _CHILDREN).read_bytes())[0])
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Which open files the processes of a tree share, and what each has done to them (by the logs)."""
+"""Which open files the processes of a tree share, and what each has done to them, from the logs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import re
 import struct
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from rdb.live.sockets import end_of
+from rdb.live import descriptors
+from rdb.live.sockets import RECVMMSG, SENDMMSG, end_of, moved_bytes
 from rdb.live.tree.born import BornSocket, born_bytes, born_numbers, born_sockets
 from rdb.recording.log.record import Note, Record
 
@@ -19,14 +20,13 @@ if TYPE_CHECKING:
     from rdb.live.tree.processes import Node
 
 # x86-64 system calls
-_READS, _WRITES = (0, 19, 17, 295, 45, 47), (1, 20, 18, 296, 44, 46)
-_FLAGS_AT, _PEEK = {45: 3, 47: 2}, 2
+_READS, _WRITES = (0, 19, 17, 295, 45, 47, RECVMMSG), (1, 20, 18, 296, 44, 46, SENDMMSG)
+_FLAGS_AT, _PEEK = {45: 3, 47: 2, RECVMMSG: 3}, 2
 _IN_PROGRESS = -115
 _DATAGRAM = 2  # SOCK_DGRAM
 _TYPES = 15
 _SHUT_RD = 0
-_OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE = 2, 85, 257, 3, 436
-_DUP, _DUP2, _DUP3, _FCNTL, _LSEEK, _GETDENTS64 = 32, 33, 292, 72, 8, 217
+_OPEN, _CREAT, _OPENAT, _LSEEK, _GETDENTS64 = 2, 85, 257, 8, 217
 _PIPE, _PIPE2, _EVENTFD, _EVENTFD2 = 22, 293, 284, 290
 _SIGNALFD, _SIGNALFD4 = 282, 289
 _TIMERFD_CREATE, _TIMERFD_SETTIME = 283, 286
@@ -35,15 +35,15 @@ _SOCKET, _SOCKETPAIR, _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN = 41, 53, 42, 43, 2
 _FLOCK = 73
 _COPIES = (40, 275, 276, 278)  # sendfile, splice, tee, vmsplice
 _CALLS = (
-    *(_OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL, _LSEEK),
+    *descriptors.CALLS,
+    *(_OPEN, _CREAT, _OPENAT, _LSEEK),
     *(_PIPE, _PIPE2, _EVENTFD, _EVENTFD2, _GETDENTS64, 56, 57, 58, 435),
     *(_TIMERFD_CREATE, _TIMERFD_SETTIME, _EPOLL_CREATE, _EPOLL_CREATE1, _EPOLL_CTL),
     *(_SIGNALFD, _SIGNALFD4, _SOCKET, _SOCKETPAIR, _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN),
     *(*_READS, *_WRITES, *_COPIES, _FLOCK),
 )
 _CLOEXEC = 0o2000000
-_F_DUPFD, _F_SETFD, _F_DUPFD_CLOEXEC = 0, 2, 1030
-_RANGE_CLOEXEC = 4
+_F_SETFD = 2
 _SEEK_CUR = 1
 _PIPE_NOTE = struct.Struct("<QQQ")  # struct rdb_note_pipe
 _ACCMODE = 3
@@ -65,7 +65,7 @@ class HeldKind(Enum):
     STREAM = auto()
     """One direction of a connection."""
     SOCKET = auto()
-    """One without another end, as far as is known."""
+    """A socket without a known peer."""
 
 
 _FOLLOWED = {
@@ -73,22 +73,22 @@ _FOLLOWED = {
     **{"counter": HeldKind.COUNTER, "signals": HeldKind.SIGNALS},
     **{"timer": HeldKind.TIMER, "epoll": HeldKind.EPOLL},
 }
-"""What a branch says that it began with."""
+"""The kinds that a branch's file of descriptors names."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """An open file, by where it was opened."""
+    """An open file description (open(2)), identified by the call that opened it."""
 
     number: int
     what: str
     kind: HeldKind
     had_bytes: int = 0
-    """In it when a branch began."""
+    """Bytes in it when a branch began."""
 
     @property
     def pipe(self) -> bool:
-        """What is read from it was written to it."""
+        """Whether bytes that are read from it were written to it."""
         return self.kind in (HeldKind.PIPE, HeldKind.STREAM)
 
 
@@ -101,19 +101,20 @@ class Operation:
     size: int
     writes: bool
     copies: bool = False
-    """By a call whose bytes no replay knows."""
+    """Whether a replay does not know the bytes (sendfile(2) and similar calls)."""
     moves: bool = False
-    """It does not commute with what others do to it."""
+    """Whether its order with operations of other processes matters."""
     shuts: bool = False
-    """Nothing is written after that: shutdown(2)."""
+    """shutdown(2): no more is written."""
 
 
 @dataclass
 class Ends:
     writers: dict[Node, int] = field(default_factory=dict)
-    """Where each that could write to it has let it go; it has not ended: its end."""
+    """Each process that could write, and the place where it closed its last descriptor, or its
+    end."""
     holders: set[Node] = field(default_factory=set)
-    """Who has it at the end of what was followed."""
+    """Processes that have it open at the places up to which they were followed."""
 
 
 @dataclass
@@ -122,7 +123,7 @@ class _Number:
     writes: bool
     cloexec: bool
     out: Held | None = None
-    """Of a socket: what it writes to; held: what it reads from."""
+    """Of a socket: what it writes to; `held` then is what it reads from."""
 
     @property
     def written(self) -> Held | None:
@@ -131,13 +132,13 @@ class _Number:
 
 @dataclass
 class Connection:
-    """By what both ends call it."""
+    """Both directions of a connection between sockets."""
 
     first: Held
-    """What the one that connects writes."""
+    """The direction that the connecting end writes."""
     second: Held
     connected: list[tuple[Node, int, int]] = field(default_factory=list)
-    """By whom, where, by which number."""
+    """The processes that connected: node, place, descriptor."""
     accepted: list[tuple[Node, int, int]] = field(default_factory=list)
 
 
@@ -145,7 +146,7 @@ class Connection:
 class Followed:
     ends: dict[Held, Ends]
     operations: dict[Held, list[Operation]]
-    """In the order of time."""
+    """In order of time."""
     connections: dict[str, Connection]
 
 
@@ -155,12 +156,12 @@ class _Follower:
         self.until = until
         self.made = 0
         self.born: dict[int, Held] = {}
-        """What the processes of a branch shared when it began, by number."""
+        """Open files that the processes of a branch shared when it began, by number."""
         self.ends: dict[Held, Ends] = defaultdict(Ends)
         self.operations: dict[Held, list[Operation]] = defaultdict(list)
         self.connections: dict[str, Connection] = {}
         self.born_streams: dict[tuple[str, bool], Held] = {}
-        """What an end writes, by its key and side."""
+        """Key and side of an end -> the stream that this end writes."""
 
     def process(
         self, node: Node, numbers: dict[int, _Number], nth: dict[tuple[bool, str], int]
@@ -248,7 +249,7 @@ class _Follower:
                 nth[one.first, prefix] = nth.get((one.first, prefix), 0) + 1
 
     def _begun_streams(self, top: Node, sockets: list[BornSocket]) -> None:
-        """The first process has all ends."""
+        """The file of the first process lists all ends."""
         ends = [one for one in sockets if one.key]
         for one in ends:
             what = "a pair of sockets" if one.kind == "pair" else "a socket"
@@ -257,7 +258,7 @@ class _Follower:
             if one.shut:
                 self.operations[held].append(Operation(top, 0, 0, held, 0, True, shuts=True))
         for one in ends:
-            if (one.key, not one.first) not in self.born_streams:  # nobody has accepted it
+            if (one.key, not one.first) not in self.born_streams:  # not accepted yet
                 self.born_streams[one.key, not one.first] = self._new("a socket", HeldKind.STREAM)
             if one.kind == "end":
                 first, second = (self.born_streams[one.key, side] for side in (True, False))
@@ -318,36 +319,28 @@ class _Follower:
                 held = self._new(f"descriptor {result}", HeldKind.SIGNALS)
                 cloexec = number == _SIGNALFD4 and bool(args[3] & _CLOEXEC)
                 numbers[result] = _Number(held, False, cloexec)
-        elif number == _CLOSE:
-            numbers.pop(args[0], None)
-        elif number == _CLOSE_RANGE:
-            for key in [key for key in numbers if args[0] <= key <= args[1]]:
-                if args[2] & _RANGE_CLOEXEC:
-                    numbers[key].cloexec = True
-                else:
-                    del numbers[key]
-        elif number in (_DUP, _DUP2, _DUP3) or number == _FCNTL:
+        elif number in descriptors.CALLS:
             self._descriptor(record, numbers)
         else:
             self._moved(node, place, record, numbers)
 
     @staticmethod
     def _descriptor(record: Record, numbers: dict[int, _Number]) -> None:
-        number, args = record.nr, record.args
-        if number == _FCNTL and args[1] not in (_F_DUPFD, _F_DUPFD_CLOEXEC):
-            if args[1] == _F_SETFD and args[0] in numbers:
-                numbers[args[0]].cloexec = bool(args[2] & 1)
-            return
-        if args[0] == record.result:
-            return
-        cloexec = (number == _DUP3 and bool(args[2] & _CLOEXEC)) or (
-            number == _FCNTL and args[1] == _F_DUPFD_CLOEXEC
-        )
-        one = numbers.get(args[0])
-        if one is None:
-            numbers.pop(record.result, None)
+        nr, args = record.nr, record.args
+        if nr == descriptors.FCNTL and args[1] == _F_SETFD and args[0] in numbers:
+            numbers[args[0]].cloexec = bool(args[2] & 1)
+        elif nr == descriptors.CLOSE_RANGE and args[2] & descriptors.RANGE_CLOEXEC:
+            for one in [one for key, one in numbers.items() if args[0] <= key <= args[1]]:
+                one.cloexec = True
         else:
-            numbers[record.result] = _Number(one.held, one.writes, cloexec, one.out)
+            cloexec = (nr == descriptors.DUP3 and bool(args[2] & _CLOEXEC)) or (
+                nr == descriptors.FCNTL and args[1] == descriptors.F_DUPFD_CLOEXEC
+            )
+            for number, source in descriptors.changes(record, list(numbers)):
+                if source in numbers:
+                    numbers[number] = replace(numbers[source], cloexec=cloexec)
+                else:
+                    numbers.pop(number, None)
 
     def _socket(self, record: Record, numbers: dict[int, _Number]) -> None:
         args, cloexec = record.args, bool(record.args[1] & _CLOEXEC)
@@ -379,7 +372,7 @@ class _Follower:
         number = args[0] if connects else record.result
         before = numbers.get(args[0])
         if connects and before is not None and before.writes:
-            return  # of datagrams
+            return  # a datagram socket
         end = end_of(record, nth)
         if end is None:
             return
@@ -395,7 +388,7 @@ class _Follower:
                 one.held, one.out = other, own
         else:
             numbers[number] = _Number(other, False, cloexec, own)
-        for held in (own, other):  # what it does counts, also if it reads and writes nothing
+        for held in (own, other):  # it counts as an operation even if nothing is read or written
             self.operations[held].append(Operation(node, place, record.at_ns, held, 0, True))
 
     def _moved(self, node: Node, place: int, record: Record, numbers: dict[int, _Number]) -> None:
@@ -407,7 +400,7 @@ class _Follower:
                 self.operations[lock.held].append(done)
             return
         if record.nr == _LSEEK and not record.args[1] and record.args[2] == _SEEK_CUR:
-            return  # it asks where that is
+            return  # only asks for the offset
         if record.nr in _FLAGS_AT and record.args[_FLAGS_AT[record.nr]] & _PEEK:
             return
         for at in (0, 1, 2) if copies else (0,):
@@ -415,10 +408,11 @@ class _Follower:
             if one is None or not (record.result or not one.held.pipe or reads):
                 continue
             held = one.held if reads or one.out is None else one.out
+            size = sum(moved_bytes(record))
             for again in range(record.repeat + 1):
                 self.operations[held].append(
                     Operation(
-                        *(node, place + again, record.at_ns, held, record.result),
+                        *(node, place + again, record.at_ns, held, size),
                         record.nr in _WRITES,
                         copies,
                         record.nr not in _READS,
@@ -427,7 +421,7 @@ class _Follower:
 
 
 def _by_number(record: Record) -> int:
-    """Which descriptor's pipe it has opened again; -1: none."""
+    """The descriptor whose pipe was opened again by a path such as /dev/fd/N; -1: none."""
     for chunk in record.chunks:
         if not chunk.addr and chunk.note == Note.PIPE and len(chunk.data) > _PIPE_NOTE.size:
             _, _, named = _PIPE_NOTE.unpack_from(chunk.data)
@@ -439,8 +433,10 @@ def _by_number(record: Record) -> int:
 
 
 def follow(top: Node, until: Mapping[Node, int]) -> Followed:
-    """Up to these places (all if there is none): who has what open then, and what was done to
-    it."""
+    """Which descriptors the processes have at the places UNTIL, and all operations on them.
+
+    A process without a place in UNTIL is followed to its end.
+    """
     follower = _Follower(top, until)
     follower.process(top, {}, {})
     for operations in follower.operations.values():

@@ -1,5 +1,7 @@
-"""What a restart of a program with child processes is to do: where each process is at the cut, and
-the files that tell rdb-exec (interposer/restart/tree.h).
+"""Plans the restart of a program with child processes.
+
+The plan says where each process is at the cut; files tell it to rdb-exec
+(interposer/restart/tree/tree.h).
 """
 
 from __future__ import annotations
@@ -36,22 +38,23 @@ _HEAD, _ENTRIES, _ALSO_BYTES = struct.Struct("<IIII"), 256, 64 * 8  # struct pid
 
 @dataclass(frozen=True)
 class TreePlan:
-    """Where each process is at the cut, and what becomes of it."""
+    """Where each process is at the cut, and what the restart makes of it."""
 
     places: dict[Node, int]
     lives: list[Node]
     zombies: list[Node]
     ghosts: list[Node]
-    """Waited for, or init has them."""
+    """Ended processes that were waited for, or whose parent had ended."""
     counts: set[Node]
-    """Of the latter two, those whose doings are in what others have, or whose children live."""
+    """Ended processes that are replayed: others have open what they changed, or their children
+    live."""
     told: set[Node]
-    """Zombies of which the parent has heard, by SIGCHLD."""
+    """Zombies whose parent has received SIGCHLD."""
     shared: dict[Node, list[str]]
-    """Of those that share memory: what rdb-exec is told of it."""
+    """The lines for rdb-exec of each process that shares memory."""
 
     def adopter(self, node: Node) -> Node | None:
-        """Below whose recording is that of one that has outlived its parent; None: it has not."""
+        """The process below whose recording an orphan's is put; None: NODE is no orphan."""
         if node.parent is None or node.parent in self.lives or node not in self.lives:
             return None
         above = node.parent
@@ -60,7 +63,7 @@ class TreePlan:
         return above
 
     def child(self, node: Node) -> int:
-        """N of the directory of its recording, child-N."""
+        """N of the directory child-N of its recording in the branch."""
         adopter = self.adopter(node)
         if adopter is None:
             return node.child
@@ -80,8 +83,11 @@ class TreePlan:
 
 
 def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePlan | None:
-    """None: it has no child process there, and shares no memory.  Refuses what cannot be made
-    again; OF_JOB: it is a rank of an MPI job, whose windows are the library's."""
+    """The plan for the rank at EVENT; None: it has no child process there and shares no memory.
+
+    OF_JOB: the rank belongs to an MPI job, whose shared windows the MPI library makes. RdbError:
+    something cannot be made again.
+    """
     shares = not of_job and shares_memory(top, event)
     _refuse_earlier_children(top, event)
     if not (shares or is_born(top.path) or any(True for _ in top.path.glob("child-*"))):
@@ -111,7 +117,7 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
     shared = {} if of_job else shared_at(tree, places, lives, ended)
     for node in (*lives, *zombies):
         if node.parent in lives and node.program_of_parent < _program(node.parent, places):
-            raise _refused(node, places, "its parent has become another program since")
+            raise _refused(node, places, "its parent has executed another program since (execve)")
     for node, why in reapers_refused(tree, places, lives, ended):
         raise _refused(node, places, why)
     lines = [line for node in lives for line in _refusals(node, places, of_job)]
@@ -134,7 +140,7 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
 
 
 def _refuse_earlier_children(top: RankRecording, event: int) -> None:
-    """Of programs that this one has replaced."""
+    """Refuses living children of the programs that this process ran before (execve)."""
     at_ns = top.event(event).at_ns if event else 0
     folder = top.path
     while folder.name == "exec":
@@ -147,7 +153,8 @@ def _refuse_earlier_children(top: RankRecording, event: int) -> None:
             if child.by_time(at_ns) < child.over - 1:
                 raise RdbError(
                     f"rank {top.name} cannot be restarted at event {event}: a child process "
-                    f"({folder}/child-{number}) of the program that it was before lives still",
+                    f"({folder}/child-{number}) of its earlier program, before execve, is still "
+                    "alive",
                     "choose another event",
                 )
 
@@ -179,7 +186,8 @@ def _cut(tree: Tree, event: int) -> dict[Node, int]:
     least = tree.closed({**dict.fromkeys(tree.nodes, NOT_YET), top: event})
     if least[top] > event:
         raise RdbError(
-            f"rank {top.name} has heard at event {event} of what another process did later",
+            f"rank {top.name} cannot be restarted at event {event}: it depends on what another "
+            "process did later",
             f"try --at {min(least[top], top.over - 1)}",
         )
     at_ns = top.programs[0].event(event).at_ns
@@ -211,7 +219,7 @@ def _refusals(node: Node, places: dict[Node, int], of_job: bool) -> Iterator[str
 def _counting(
     tree: Tree, places: dict[Node, int], lives: list[Node], ended: list[Node]
 ) -> set[Node]:
-    """Those that have ended, but whose doings are in what others have open."""
+    """Processes that have ended but are replayed, as others have open files that they changed."""
     followed = follow(tree.top, places)
     ends, operations = followed.ends, followed.operations
     found: set[Node] = set()
@@ -225,20 +233,21 @@ def _counting(
             raise _refused(
                 next(iter(both.holders)),
                 places,
-                f"{held.what} was used by a call of sendfile's kind",
+                f"{held.what} was used by sendfile(2) or a similar call",
             )
         if held.kind is HeldKind.SOCKET and doers:
             raise _refused(
                 next(iter(both.holders.intersection(lives))),
                 places,
-                f"{held.what} is a socket of datagrams",
+                f"{held.what} is a datagram socket",
             )
         gone = doers.intersection(ended)
         if held.kind is HeldKind.EPOLL and (gone or len(doers) > 1):
             raise _refused(
                 next(iter(both.holders.intersection(lives))),
                 places,
-                f"several of its processes have changed what the epoll at {held.what} watches",
+                "several of its processes have changed the interest list of the epoll at "
+                f"{held.what}",
             )
         if held.kind is not HeldKind.SIGNALS:
             for node in gone:
@@ -249,8 +258,10 @@ def _counting(
 def _check_connection(
     places: dict[Node, int], one: Connection, all_of: Connection, ends: Mapping[Held, Ends]
 ) -> None:
-    """One that is open: its ends are of the program, and nobody else's have the same name; ALL_OF:
-    with those that had it later."""
+    """Refuses a connection whose other end is unknown or ambiguous.
+
+    ALL_OF: the connection with all processes that ever had it.
+    """
     holders = ends[one.first].holders | ends[one.second].holders
     if not holders:
         return
@@ -262,20 +273,20 @@ def _check_connection(
         raise _refused(
             node,
             places,
-            f"descriptor {number} is a socket that is connected to a process that is not of the "
-            "program",
+            f"descriptor {number} is a socket whose other end is a process that does not belong to "
+            "the program",
         )
     if len(all_of.connected) > 1 or len(all_of.accepted) > 1:
         raise _refused(
             node,
             places,
-            f"descriptor {number} is a socket of which nobody can tell who is at the other end: "
-            "several processes have accepted connections of one there",
+            f"descriptor {number} is a socket whose other end is not known: several processes have "
+            "accepted connections of the same listening socket",
         )
 
 
 def _signals(tree: Tree, places: dict[Node, int], lives: list[Node]) -> Iterator[str]:
-    """Sent by one process to another that has not got it yet."""
+    """A line for each signal that one process has sent and another has not received at the cut."""
     known: set[tuple[Node, int]] = set()
     for sender, where, at_ns, whom, which in tree.signals:
         if where > places[sender] or whom not in lives or not which:
@@ -303,11 +314,11 @@ def _signals(tree: Tree, places: dict[Node, int], lives: list[Node]) -> Iterator
             name = signal.Signals(which).name if which < 32 else str(which)
             yield (
                 f"process {whom.name} cannot be restarted at event {whom.at(places[whom])[1]}: "
-                f"{name} from process {sender.name} is on its way"
+                f"{name} from process {sender.name} is not delivered yet"
             )
 
 
-# ---- what rdb-exec is told ----
+# ---- the files for rdb-exec ----
 
 
 def _folder(branch: str, rank: int) -> str:
@@ -315,14 +326,17 @@ def _folder(branch: str, rank: int) -> str:
 
 
 def tree_options(branch: str, rank: int) -> list[str]:
-    """Of the rank's own process."""
+    """Options for the rank's own process."""
     return ["--tree", _folder(branch, rank), "--process", "0-0"]
 
 
 def write_tree(
     branch: str, plan: TreePlan, rank: int, common: Sequence[str], mpi: str | None
 ) -> None:
-    """The rank's directory `tree-R`, and those of the branch's own recordings."""
+    """Writes the directory `tree-R` of rank R, which rdb-exec reads.
+
+    RdbError: there are more than _ENTRIES processes.
+    """
     folder = _folder(branch, rank)
     make_directory(folder)
     past = set(plan.ghosts)
@@ -337,7 +351,7 @@ def write_tree(
         file.truncate(_HEAD.size + _ENTRIES * PID_ENTRY.size + _ALSO_BYTES)
     if len(numbers) > _ENTRIES:
         raise RdbError(
-            f"it has {len(numbers)} processes: no more than {_ENTRIES} can be brought back",
+            f"a restart can bring back {_ENTRIES} processes at most, and here are {len(numbers)}",
             "choose another event",
         )
     writer = _Writer(branch, folder, plan, numbers, rank, common, mpi)
@@ -371,7 +385,7 @@ class _Writer:
     common: Sequence[str]
     mpi: str | None
     begin: dict[Node, list[Node]] = field(default_factory=dict)
-    """Those that a branch begins with: first the children that are not of its parent's session."""
+    """Children that a branch begins with; those outside of the parent's session come first."""
 
     def node(self, node: Node) -> None:
         number = self.numbers[node]
@@ -450,7 +464,7 @@ class _Writer:
 
 
 def tree_lines(plan: TreePlan) -> Iterator[str]:
-    """As a user reads it; the first process has a line already."""
+    """The plan's lines for the user; the first process has a line already."""
     for node in plan.made:
         if node.parent is None:
             continue
@@ -459,6 +473,6 @@ def tree_lines(plan: TreePlan) -> Iterator[str]:
             what = node.programs[program].describe(event) if event else "its beginning"
             yield f"process {node.name}: replay to event {event}, then live, after {what}"
         elif node in plan.zombies:
-            yield f"process {node.name}: has ended and waits to be waited for"
+            yield f"process {node.name}: has ended, its parent has not waited for it yet"
         else:
-            yield f"process {node.name}: has ended; replayed for what it wrote"
+            yield f"process {node.name}: has ended; replayed, as others use what it wrote"

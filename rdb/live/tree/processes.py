@@ -1,7 +1,7 @@
-"""A program with child processes, to be restarted: who they are, and what orders their events.
+"""The processes of a program that is to be restarted, and the dependences between their events.
 
-Each process is one recording for each program that it was (exec).  A place in all of them is one
-number: events of the first program, then of the next; after them the end.
+A process has a recording for each program that it ran (execve). A place is one number for all of
+them: the events of the first program, then those of the next; after the last one, the end.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from rdb.recording.processes import child_numbers
 _FORK = (56, 57, 58, 435)
 _VFORK, _CLONE, _CLONE_VFORK = 58, 56, 0x4000
 _WAIT4, _WAITID, _KILL = 61, 247, 62
+_P_PID, _WEXITED, _WNOWAIT = 1, 4, 0x01000000  # waitid(2)
+_ENDS = 15  # WNOHANG, WSTOPPED, WEXITED, WCONTINUED
 _CHLD = signal.SIGCHLD.value
 _ENDED = (1, 2, 3)  # CLD_EXITED, CLD_KILLED, CLD_DUMPED
 _INFO = struct.Struct("<iiiiiI")  # siginfo_t: signo, errno, code, -, pid, uid
@@ -42,20 +44,20 @@ class Node:
     programs: list[RankRecording]
     parent: Node | None = None
     forked: int = 0
-    """Where in its parent."""
+    """Place in the parent at which it was made."""
     fork_event: int = 0
     pid: int = 0
     child: int = 0
-    """N of its directory, child-N."""
+    """N of the directory child-N."""
     program_of_parent: int = 0
     children: list[Node] = field(default_factory=list)
     born: bool = False
-    """A branch, which began with it."""
+    """Whether it existed when a branch began."""
     ended: int | None = None
-    """Of one that had ended then: its status."""
+    """Exit status, if it had ended when the branch began."""
     group: int = 0
     session: int = 0
-    """Of one that was born."""
+    """`group` and `session` are known only if it is born."""
 
     def __post_init__(self) -> None:
         self.bases = [0]
@@ -64,21 +66,21 @@ class Node:
 
     @property
     def over(self) -> int:
-        """The place where it has ended."""
+        """The place of its end."""
         return self.bases[-1]
 
     def place(self, program: int, event: int) -> int:
         return self.bases[program] + event
 
     def at(self, place: int) -> tuple[int, int]:
-        """Program and event; of its end the last ones."""
+        """Program and event at PLACE; for the end, the last ones."""
         place = min(place, self.over - 1)
         program = max(k for k in range(len(self.programs)) if self.bases[k] <= place)
         return program, place - self.bases[program]
 
     @property
     def status(self) -> int:
-        """As wait(2) tells it."""
+        """Its exit status, as wait(2) returns it."""
         if self.ended is not None:
             return self.ended
         end = self.programs[-1].end
@@ -94,7 +96,7 @@ class Node:
             yield from one.walk()
 
     def by_time(self, at_ns: int) -> int:
-        """Where it was then; after its end if it says that this was before."""
+        """Its last place before AT_NS; its end, if the log says that it had ended."""
         place = NOT_YET
         for number, program in enumerate(self.programs):
             for record in program.records():
@@ -104,12 +106,12 @@ class Node:
                     place = self.place(number, record.event + record.repeat)
                 elif record.kind is Kind.END and number == len(self.programs) - 1:
                     place = self.over
-        return place  # of one that was killed nobody knows when, but who heard of it
+        return place  # a killed process logs no end; only others know when it ended
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A signal that came to a process, or that it took: by sigwaitinfo(2) or from a signalfd."""
+    """A signal that was delivered to a process, or taken by sigwaitinfo(2) or from a signalfd."""
 
     place: int
     at_ns: int
@@ -125,25 +127,24 @@ class Tree:
         self.top = Node(0, top.name, [top], pid=int(top.meta.get("pid", 0)))
         self.nodes = [self.top]
         self.told: dict[Node, int] = {}
-        """Where its parent got SIGCHLD for it."""
+        """The place at which its parent received SIGCHLD for it."""
         if is_born(top.path):
             self._add_born()
         for node in list(self.nodes):
             self._add(node)
         self.needs: dict[Node, list[tuple[int, Node, int]]] = defaultdict(list)
-        """Place of a node, and the other that must be as far as that place."""
+        """A place of the node, and another node with the place that it must have reached."""
         self.waited: dict[Node, int] = {}
-        """Where its parent heard of its end."""
+        """The place at which its parent had waited for it."""
         self.reaped: dict[Node, tuple[Node, int]] = {}
-        """By whom that is not its parent, and where."""
+        """The process, not its parent, that waited for it, and where."""
         self.signals: list[tuple[Node, int, int, Node, int]] = []
-        """Sender, place, time, whom, which."""
+        """Sender, place, time, receiver, signal number."""
         followed = follow(self.top, {})
         self.held, self.operations = followed.ends, followed.operations
         self.connections = followed.connections
         self.taken = {node: list(_waited_signals(node)) for node in self.nodes}
-        """Signals by process, that is place, time, which and its sender's code and number; in
-        order."""
+        """The signals that each process took, in order."""
         for held, operations in self.operations.items():
             if held.kind is HeldKind.SIGNALS:
                 for one in operations:
@@ -168,7 +169,7 @@ class Tree:
                 self._order_moves(operations)
 
     def _add_born(self) -> None:
-        """What a branch began with: the first processes of this tree."""
+        """Adds the processes that a branch began with; they come first in the tree."""
         born = read_born(self.top.programs[0].path)
         if born is None:
             raise RdbError(
@@ -186,8 +187,8 @@ class Tree:
             folder = parent.programs[0].path / f"child-{one.child}"
             if one.orphan:
                 raise RdbError(
-                    f"rank {self.top.name} is a branch that began with a process, {name}, that had "
-                    "outlived its parent",
+                    f"rank {self.top.name} is a branch that began with a process, {name}, whose "
+                    "parent had ended",
                     "restart the job that it is a branch of",
                 )
             node = Node(
@@ -281,14 +282,14 @@ class Tree:
                     self._order_sent(node, where, record, everybody.get(record.args[0]))
 
     def _order_sent(self, node: Node, where: int, record: Record, whom: Node | None) -> None:
-        """To a group: to whoever has got such a signal later."""
+        """A signal to a group counts as sent to all; only those that received it later matter."""
         group = record.args[0] == 0 or record.args[0] >> 31 & 1
         for other in self.nodes if group else [whom] if whom else []:
             if other is not node or not group:
                 self.signals.append((node, where, record.at_ns, other, record.args[1]))
 
     def _order_signal(self, node: Node, taken: Taken, other: Node, number: int) -> None:
-        """NUMBER: the how-manieth of that kind from there."""
+        """NUMBER: how many such signals NODE has taken from OTHER, this one included."""
         if taken.signal == _CHLD and taken.code in _ENDED:
             self.told.setdefault(other, taken.place)
             self.needs[node].append((taken.place, other, other.over))
@@ -305,7 +306,7 @@ class Tree:
                 self.needs[node].append((taken.place, other, until))
 
     def _order_pipe(self, operations: list[Operation]) -> None:
-        """What was read had been written, and at the end all that could write had gone."""
+        """A read needs the writes of its bytes; a read at the end needs all writers to be gone."""
         writes = [one for one in operations if one.writes]
         total, done, read = operations[0].held.had_bytes, 0, 0
         newest: dict[Node, int] = {}
@@ -326,7 +327,7 @@ class Tree:
             readers[one.node] = one.place
 
     def _order_end(self, one: Operation, shuts: list[Operation]) -> None:
-        """It was found that nothing is written any more."""
+        """ONE found the end: no process can write any more."""
         for other in shuts:
             if begun_ns(other.node, other.place) <= one.at_ns:
                 self._need(one, other.node, other.place)
@@ -335,7 +336,7 @@ class Tree:
             self._need(one, node, until)
 
     def _order_counter(self, operations: list[Operation]) -> None:
-        """What a read took was written before: by a write that had begun when it was answered."""
+        """A read needs all writes that had begun before its answer."""
         writes = sorted(
             (begun_ns(one.node, one.place), one.node.number, one.place, one.node)
             for one in operations
@@ -353,8 +354,10 @@ class Tree:
                 self._need(one, node, place)
 
     def _order_moves(self, operations: list[Operation]) -> None:
-        """Where one has moved to depends on all that had moved before; of two that overlap nobody
-        knows which was first."""
+        """An operation that moves the offset depends on all earlier ones.
+
+        If two overlap, nobody knows which came first, so each needs the other.
+        """
         for before, one in pairwise(operations):
             if before.node is one.node or not (before.moves or one.moves):
                 continue
@@ -367,7 +370,7 @@ class Tree:
             self.needs[one.node].append((one.place, node, place))
 
     def closed(self, places: Mapping[Node, int]) -> dict[Node, int]:
-        """The earliest consistent cut that is nowhere before these."""
+        """The earliest consistent cut that is not before PLACES."""
         places = dict(places)
         moved = True
         while moved:
@@ -380,7 +383,7 @@ class Tree:
         return places
 
     def back(self, places: dict[Node, int], least: Mapping[Node, int]) -> None:
-        """Those that have heard of what others have not done yet are where they had not."""
+        """Moves PLACES back, but not before LEAST, until no place depends on something later."""
         moved = True
         while moved:
             moved = False
@@ -392,7 +395,7 @@ class Tree:
 
 
 def forks_of(recording: RankRecording) -> Iterator[Record]:
-    """Calls that make a process, also those that failed: children are numbered by them."""
+    """The calls that make a process; children are numbered by these, failed ones included."""
     index = recording.index
     for place in index.of_calls(*_FORK):
         record = index.record(place)
@@ -410,7 +413,7 @@ def programs_of(folder: Path, files_dir: Path, name: str) -> Iterator[RankRecord
 
 
 def begun_ns(node: Node, place: int) -> int:
-    """When the event before that one was answered: not later has it begun."""
+    """When the event before was answered: a lower bound for the beginning of this one."""
     program, event = node.at(place)
     return node.programs[program].event(event - 1).at_ns if event > 1 else 0
 
@@ -438,7 +441,7 @@ def _taken(where: int, record: Record, info: tuple[int, ...], number: int) -> Ta
 
 
 def _read_signals(one: Operation) -> Iterator[Taken]:
-    """From a signalfd."""
+    """The signals that a read from a signalfd returned."""
     program, event = one.node.at(one.place)
     record = one.node.programs[program].event(event)
     data = record.written(record.args[1], record.result)
@@ -452,8 +455,11 @@ def _waited_for(record: Record) -> int:
         return 0
     if record.nr == _WAIT4:
         return record.result
-    if not record.args[2] or record.args[3] & 0x01000000:  # WNOWAIT
+    options = record.args[3]
+    if options & _WNOWAIT:
         return 0
+    if not record.args[2]:  # the call says only that it succeeded
+        return record.args[1] if record.args[0] == _P_PID and options & _ENDS == _WEXITED else 0
     info: tuple[int, ...] = _INFO.unpack(record.written(record.args[2], _INFO.size))
     return info[4]
 

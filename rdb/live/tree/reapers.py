@@ -1,4 +1,4 @@
-"""Processes of a tree that have asked for the orphans below them (PR_SET_CHILD_SUBREAPER)."""
+"""Processes of a tree that have asked for orphans below them (PR_SET_CHILD_SUBREAPER, prctl(2))."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from itertools import pairwise
 from rdb.live.tree.processes import NOT_YET, Node, Tree
 
 _PRCTL, _SUBREAPER = 157, 36
-_ASKED = struct.Struct("<?7xQ")  # the first of interposer/restart/attributes.c
+# first member of the file (interposer/restart/process/attributes.c)
+_ASKED = struct.Struct("<?7xQ")
 
 
 def reapers_refused(
     tree: Tree, places: Mapping[Node, int], lives: Sequence[Node], ended: Sequence[Node]
 ) -> Iterator[tuple[Node, str]]:
-    """What a restart cannot make again: orphans of one that has asked only later, and those that
-    have ended and that it has not waited for."""
+    """Processes that have asked for orphans and cannot be restarted, each with the reason.
+
+    Either one asked only after its child, an ancestor of the orphan, was started, or the orphan has
+    ended and was not waited for.
+    """
     asked = {node: place for node in lives if (place := _asked(node, places[node])) is not None}
     for orphan in (*lives, *ended):
         if orphan.parent is None or orphan.parent in lives:
@@ -30,21 +34,21 @@ def reapers_refused(
             if not child.born and child.forked < asked[reaper]:
                 yield (
                     reaper,
-                    "processes have outlived their parents, and it had asked for those "
-                    f"(PR_SET_CHILD_SUBREAPER) only after process {child.name} was started",
+                    "it adopted processes whose parents had ended, but called prctl("
+                    f"PR_SET_CHILD_SUBREAPER) only after process {child.name} was started",
                 )
             by, where = tree.reaped.get(orphan, (None, NOT_YET))
             if orphan in ended and (by is not reaper or where > places[reaper]):
                 yield (
                     reaper,
-                    f"process {orphan.name} has outlived its parent and has ended, and waits for "
-                    "it (PR_SET_CHILD_SUBREAPER)",
+                    f"it adopted process {orphan.name} (PR_SET_CHILD_SUBREAPER), which has ended, "
+                    "and has not waited for it yet",
                 )
             break
 
 
 def _asked(node: Node, until: int) -> int | None:
-    """Where; None: it has not, or not any more."""
+    """The place at which NODE asked for orphans; None: never, or it has withdrawn that."""
     found = None
     try:
         asked, value = _ASKED.unpack_from((node.programs[0].path / "attributes").read_bytes())

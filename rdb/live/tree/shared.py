@@ -1,5 +1,6 @@
-"""Memory that the processes of a tree share: which of it each has mapped at a cut, and where that
-may be (interposer/restart/shared_again.h).
+"""Memory that the processes of a tree share: their mappings at a cut, and where a cut can be.
+
+See interposer/restart/memory/shared_again.h.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class Region:
     offset: int
     kind: int
     known: int = 0
-    """Of System V: by which number the program knows it."""
+    """Number by which the program knows the segment (System V)."""
     removed: bool = False
-    """Of System V, when a branch began: nobody can find it any more."""
+    """Whether the segment was removed before the branch began (System V)."""
 
     @property
     def memory(self) -> tuple[int, int]:
@@ -53,7 +54,7 @@ class Region:
 
 
 def mapped(node: Node, place: int) -> list[Region]:
-    """What it has mapped shared there; it inherits what its parent had."""
+    """The shared mappings of NODE at PLACE, inherited ones included, in order."""
     program, event = node.at(place)
     found: list[Region] = []
     if program == 0 and node.parent is not None and node.forked > 0:
@@ -72,7 +73,7 @@ def mapped(node: Node, place: int) -> list[Region]:
 
 
 def _begun_with(node: Node) -> list[Region]:
-    """Of a branch: interposer/restart/shared_again.c."""
+    """The shared mappings that a branch began with (interposer/restart/memory/shared_again.c)."""
     try:
         text = (node.programs[0].path / "shared-began").read_text(encoding="ascii")
     except FileNotFoundError:
@@ -91,7 +92,7 @@ def _begun_with(node: Node) -> list[Region]:
 
 
 def _left(found: list[Region], record: Record) -> Iterator[Region]:
-    """What the call leaves of those there were."""
+    """The mappings that remain after the call."""
     if record.nr == _SHMDT:
         yield from (one for one in found if one.start != record.args[0])
         return
@@ -135,14 +136,14 @@ def _made(record: Record) -> Iterator[Region]:
     ]
     if len(known) < len(list(_spans(record))):
         raise RdbError(
-            "the recording does not say which memory was shared: an older rdb has made it",
+            "an older rdb made the recording: it does not say which memory was shared",
             "record it again",
         )
     yield from known
 
 
 def removed(nodes: list[Node], places: Mapping[Node, int]) -> set[int]:
-    """Segments of System V that one of them has removed by then."""
+    """Segments of System V shared memory that one of NODES has removed at the cut."""
     found = set()
     for node in nodes:
         for number, program in enumerate(node.programs):
@@ -155,7 +156,10 @@ def removed(nodes: list[Node], places: Mapping[Node, int]) -> set[int]:
 
 
 def segments(nodes: list[Node], places: Mapping[Node, int]) -> set[int]:
-    """Those of System V that they knew by then, and that were not removed before a branch began."""
+    """Segments of System V shared memory that NODES knew at the cut.
+
+    Segments that were removed before a branch began are left out.
+    """
     born = {
         one.known
         for node in nodes
@@ -174,14 +178,14 @@ def segments(nodes: list[Node], places: Mapping[Node, int]) -> set[int]:
 
 
 def next_record(node: Node, place: int) -> Record | None:
-    """Of the event after it, in the same program; None: there is none."""
+    """The record of the event after PLACE in the same program; None: there is none."""
     program, event = node.at(place)
     recording: RankRecording = node.programs[program]
     return recording.event(event + 1) if event < recording.last_event else None
 
 
 def asks_for_a_call(node: Node, place: int) -> bool:
-    """A process can be cut where it asks for a system call."""
+    """Whether the next event is a system call: there a process can be cut."""
     record = next_record(node, place)
     return record is None or record.kind is Kind.SYSCALL
 
@@ -192,9 +196,12 @@ def _lines(
     segments_removed: set[int],
     again: set[tuple[int, int]],
 ) -> Iterator[str]:
-    """What rdb-exec is told of one process; START: from which event on it is followed, its last
-    one before the cut, whether it is cut where it asks for the next one, when the cut is, and when
-    the branch began, if it is one; AGAIN: what is opened by its name later."""
+    """The lines about one process for rdb-exec.
+
+    START: the first event to follow; the last event before the cut; whether the next event is a
+    system call; time of the cut; time of the branch's beginning, or 0. AGAIN: memory that is later
+    opened by its name.
+    """
     event, last, asks, at_ns, begun_ns = start
     yield f"from {event} {last} {int(asks)} {at_ns} {begun_ns}\n"
     for one in regions:
@@ -213,7 +220,7 @@ def _end_ns(node: Node) -> int:
 
 
 def shares_memory(top: RankRecording, event: int) -> bool:
-    """By itself."""
+    """Whether the rank shares memory by EVENT, without regard to children."""
     index = top.index
     for at in index.of_calls(_MMAP, _MREMAP, _SHMGET, _SHMAT):
         record = index.record(at)
@@ -227,7 +234,10 @@ def shares_memory(top: RankRecording, event: int) -> bool:
 def shared_at(
     tree: Tree, places: dict[Node, int], lives: list[Node], ended: list[Node]
 ) -> dict[Node, list[str]]:
-    """The lines for those that share memory; they may go on a little to where they can be cut."""
+    """The lines for rdb-exec of each process that shares memory.
+
+    Moves PLACES forward, a little, to events at which these processes can be cut.
+    """
     at_ns = tree.top.programs[0].event(places[tree.top]).at_ns
     having = {node: regions for node in lives if (regions := mapped(node, places[node]))}
     for node in having:
@@ -237,15 +247,19 @@ def shared_at(
     having = {node: mapped(node, places[node]) for node in having}
     named = {one.memory for of in having.values() for one in of if one.kind in (NAMED, FILE)}
     again = set(_mapped_later(tree, places, named))
-    for node in ended:  # one without a program had ended before the branch began
+    for node in ended:  # a node without programs had ended before the branch began
         if node.programs and not _seen_after(node, having, places):
             raise _refused(
-                tree, places, f"what process {node.name} has stored was not seen by others"
+                tree,
+                places,
+                f"no other process has read what process {node.name} stored before it ended",
             )
     gone = removed(tree.nodes, places)
     attached = {one.known for of in having.values() for one in of if one.kind == SYSV}
     if segments(tree.nodes, places) - gone - attached:
-        raise _refused(tree, places, "System V shared memory was made that nobody has attached")
+        raise _refused(
+            tree, places, "a System V shared memory segment exists that no process has attached"
+        )
     since_ns = min(
         (_waiting_since(node, places[node], at_ns) for node in having if node is not tree.top),
         default=at_ns,
@@ -274,7 +288,7 @@ def shared_at(
 def _mapped_later(
     tree: Tree, places: Mapping[Node, int], memories: set[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Those of them that somebody opens by their names after that."""
+    """Those of MEMORIES that a process maps again later, by name."""
     for node in tree.nodes if memories else []:
         for number, program in enumerate(node.programs):
             index = program.index
@@ -286,8 +300,9 @@ def _mapped_later(
 
 
 def _waiting_since(node: Node, place: int, at_ns: int) -> int:
-    """When its last event before the cut was, unless it is known to have stored nothing since it
-    asked for the next one, before the cut."""
+    """The time of the last event before the cut; the cut itself, if NODE is known to have asked for
+    its next call before, and so to have stored nothing since.
+    """
     program, last = node.at(place)[0], _last_by(node, place, at_ns)
     record = next_record(node, node.place(program, last))
     asked = [] if record is None else [one for one in record.chunks if one.note == Note.ASKED]
@@ -304,11 +319,11 @@ def _refused(tree: Tree, places: dict[Node, int], why: str) -> RdbError:
 
 
 def _check(node: Node, places: dict[Node, int], at_ns: int) -> None:
-    """What it stored later others may have seen."""
+    """Refuses a process that had heard of later events: others may have seen its later stores."""
     following = next_record(node, places[node])
     if following is not None and following.at_ns <= at_ns:
         raise RdbError(
-            f"process {node.name} shares memory and has heard of what others did later",
+            f"process {node.name} shares memory and depends on what other processes did later",
             "choose another event",
         )
 
@@ -319,19 +334,19 @@ def _go_on(tree: Tree, node: Node, places: dict[Node, int]) -> None:
             return
         further = {**places, node: places[node] + 1}
         if tree.closed(further) != further:
-            return  # it is said where it does not come to a call
+            return  # the caller says where it reaches no call
         places[node] += 1
 
 
 def _last_by(node: Node, place: int, at_ns: int) -> int:
-    """The last event by then, of the program that it is at that place."""
+    """The last event before AT_NS, of the program that NODE runs at PLACE."""
     program, event = node.at(place)
     seen = node.by_time(at_ns)
     return min(event, node.at(seen)[1]) if seen >= node.bases[program] else 0
 
 
 def _seen_after(node: Node, having: Mapping[Node, list[Region]], places: dict[Node, int]) -> bool:
-    """What a process that has ended stored is known by who has looked since."""
+    """Whether what the ended process NODE stored was seen by a process that looked later."""
     memories = {one.memory for one in mapped(node, node.over - 1)}
     end_ns = _end_ns(node)
     for memory in memories:

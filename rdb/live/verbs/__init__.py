@@ -1,1 +1,1 @@
-"""Verbs at a cut: queues, devices, and what a restart posts again."""
+"""Verbs at a cut: queues, devices, and the requests that a restart posts again."""

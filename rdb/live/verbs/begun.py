@@ -1,7 +1,7 @@
-"""What a branch begins with in verbs, as its own restarts will ask for it.
+"""What a branch begins with in verbs, for later restarts of the branch.
 
-The numbers of messages and requests in its log count from where its queue pairs were made again:
-first the READs that the restart itself makes again, then the requests that are posted again.
+Messages and requests in the branch's log are numbered from where its queue pairs were made again:
+first the READs that the restart repeats, then the requests that it posts again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ def account(
     events: Mapping[int, int],
     lines: Iterable[str],
 ) -> str:
-    """AT_CUT and WHOLE: the rank read up to the cut (EVENTS), and all of it; LINES: its plan."""
+    """The rank's verbs objects at the cut, as JSON.
+
+    AT_CUT and WHOLE: the rank's log, read up to the cut (EVENTS) and to its end. LINES: the rank's
+    plan.
+    """
     until = events[at_cut.rank]
     again: dict[int, set[int]] = {}
     reads: dict[int, int] = {}

@@ -1,9 +1,9 @@
-"""Verbs at a cut: what orders the events of queue pairs' owners, and what a restart posts again.
+"""Verbs at a cut: dependences between the owners of queue pairs, and requests to post again.
 
-The software HCA notes in the log when a message was carried out to its end at its target, and when
-a completion was put into a queue.  So each side's part of the cut is known exactly: a message that
-its target had not carried out is posted again, once; one that it had is not, and if its sender had
-not heard of that, the completion is given to the sender (`requests`).
+The software HCA notes in the log when a target has carried out a message, and when a completion was
+queued. So each side's state at the cut is known exactly. A message that its target had not carried
+out is posted again, once. A message that was carried out is not; if its sender had not got the
+completion, the sender gets it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from rdb.errors import RdbError
 from rdb.live.verbs import devices as verbs_devices
 from rdb.live.verbs.begun import account
 from rdb.live.verbs.queues import (
-    NEVER,
     NUMBER,
     SIGNALED,
     WC,
@@ -26,8 +25,9 @@ from rdb.live.verbs.queues import (
     Pair,
     Send,
 )
-from rdb.live.verbs.rank import BIND_MW, UD, Need, RankVerbs, uses_verbs
+from rdb.live.verbs.rank import BIND_MW, UD, Need, RankVerbs, asks_verbs, uses_verbs
 from rdb.recording import Job
+from rdb.recording.log.record import NEVER
 
 _RC = 2  # enum ibv_qp_type
 _ANSWERED = frozenset({4, 5, 6})  # IBV_WR_RDMA_READ and the atomics
@@ -37,7 +37,7 @@ _COMPLETED_AS = {0: 1, 1: 1, 2: 0, 3: 0, 4: 2, 5: 3, 6: 4, 7: 6, 8: 5, 9: 0}
 
 
 class VerbsTraffic:
-    """All verbs of a job, each side's messages with the other's."""
+    """The verbs traffic of a job: each side's messages matched with the other's."""
 
     def __init__(self, job: Job) -> None:
         self.ranks = {
@@ -49,7 +49,9 @@ class VerbsTraffic:
         self._connect()
 
     def _connect(self) -> None:
-        """The n-th connection of a queue pair to another is the n-th of that to it."""
+        """Matches the n-th connection of a queue pair to its peer with the peer's n-th
+        connection.
+        """
         ends: dict[tuple[int, int], list[tuple[int, Life]]] = {}
         for rank, verbs in self.ranks.items():
             for pair in verbs.all_pairs:
@@ -80,8 +82,8 @@ class VerbsTraffic:
             for (source, _), came in verbs.datagrams.items():
                 if source in targets and not verbs.noted:
                     raise RdbError(
-                        f"queue pair {source:#x} has sent datagrams to several others, and the log "
-                        "of a real device does not say which to whom",
+                        f"queue pair {source:#x} has sent datagrams to several queue pairs, and "
+                        "the log of a real device does not say which datagram went to which",
                         "record it with --hca=soft",
                     )
                 targets.add(source)
@@ -102,7 +104,7 @@ class VerbsTraffic:
                         send.also.append((rank, event))
 
     def needs(self) -> Iterator[Need]:
-        """What must not be on two sides of a cut in the wrong way."""
+        """The dependences that verbs add to a cut."""
         for rank, verbs in self.ranks.items():
             for pair in verbs.all_pairs:
                 for life in pair.lives:
@@ -119,7 +121,7 @@ class VerbsTraffic:
         by_number = {one.number: one for one in life.sends if one.number is not None}
         yield rank, life.connected, peer, other.begun
         for event, number in other.arrivals:
-            if number in by_number:  # bytes, before the message is whole
+            if number in by_number:  # bytes that arrived before the message was complete
                 yield peer, event, rank, by_number[number].event
 
     @staticmethod
@@ -133,23 +135,28 @@ class VerbsTraffic:
             yield from ((other, event, rank, send.event) for other, event in send.also)
             if send.completed != NEVER and not send.failed:
                 if send.taken == NEVER and pair.type != _RC:
-                    continue  # lost: so it stays
+                    continue  # a lost message stays lost
                 if send.taken == NEVER:
                     peer = life.other_rank
                     raise RdbError(
                         f"rank {rank}: the log of rank {peer} does not say when it carried out "
-                        f"what was posted at event {send.event}",
+                        f"the request that was posted at event {send.event}",
                         "it is damaged, or ranks were recorded on different HCAs",
                     )
                 yield rank, send.completed, peer, send.taken
 
     def plans(self, events: Mapping[int, int]) -> tuple[dict[int, list[str]], dict[int, str]]:
-        """Of each rank what it is to do (restart_plan.h), and what it begins with.
+        """The plan of each rank (restart_plan.h), and what each begins with.
 
-        One that uses no verbs at the cut may do so later, and needs to know those that do.
+        A rank that has opened no device at the cut may do so later, so it gets the list of ranks
+        that have.
         """
         using = [rank for rank in self.ranks if uses_verbs(self._job.rank(rank), events[rank])]
-        lines = {rank: [f"rank {one}" for one in using] for rank in self._job.ranks if using}
+        lines = {
+            rank: [f"rank {one}" for one in using]
+            for rank in self._job.ranks
+            if using or (rank in events and asks_verbs(self._job.rank(rank), events[rank]))
+        }
         begun = {}
         for rank in using:
             recording, until = self._job.rank(rank), events[rank]
@@ -174,7 +181,7 @@ class VerbsTraffic:
         if send.event > events[rank] or heard <= events[rank] or send.number is None:
             return False
         if any(event <= events[other] for other, event in send.also):
-            return False  # others of its group may miss it, nobody gets it twice
+            return False  # some of its group may miss it, but none gets it twice
         return send.taken == NEVER or send.taken > events[send.taken_by]
 
     def _rank_plan(self, rank: int, at_cut: RankVerbs, events: Mapping[int, int]) -> Iterator[str]:
@@ -198,8 +205,8 @@ class VerbsTraffic:
             for send in life.sends:
                 if send.request.opcode == BIND_MW and send.event <= until < life.heard_of(send):
                     raise RdbError(
-                        f"rank {rank}: at event {until} nothing says that its memory window, bound "
-                        f"at event {send.event}, has been",
+                        f"rank {rank}: at event {until} it is not known whether the memory window "
+                        f"is bound that was posted at event {send.event}",
                         "choose an event after a completion of it or of a later request",
                     )
                 if self._again(send, life, rank, events):
@@ -241,7 +248,7 @@ def _success(pair: Pair, send: Send) -> bytes:
 
 
 def _unheard(send: Send, life: Life, rank: int, events: Mapping[int, int]) -> bool:
-    """Carried out, and its sender had not heard of that."""
+    """Whether SEND was carried out, but its sender did not know that at the cut."""
     return (
         send.event <= events[rank] < life.heard_of(send)
         and send.taken != NEVER

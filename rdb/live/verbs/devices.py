@@ -1,26 +1,27 @@
-"""Recordings on real devices: what their logs say of each side's part of a cut.
+"""Recordings on real devices: what their logs show of each side of a cut.
 
-A device tells what it has done by completions alone, so a log has them where they were polled. A
-message that takes a receive is carried out when its receiver has polled that, and those before it
-on its connection are, too. Until then it may be carried out again: nobody has looked at what it
-writes. Of RDMA writes and atomics the target may know by looking at memory, which says nothing of
-whose they are. No cut has a rank between posting one and hearing that it is done; and one that is
-done is in the target's log from the first event that began after that.
+A device reports its work by completions alone, which a log has where the program polled them. A
+message that uses a receive was carried out when its receiver polled that completion, and so were
+the messages before it on the connection. Until then it may be carried out again, as nobody has
+looked at what it writes. For RDMA writes and atomics the target may look at memory, and nothing
+shows whose write it sees. So no cut has a rank between posting such a request and learning of its
+end; and a request that has ended is in the target's log from the first event that began later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rdb.live.verbs.queues import NEVER, Life, Send
+from rdb.live.verbs.queues import Life, Send
 from rdb.live.verbs.rank import UD, Need, RankVerbs
+from rdb.recording.log.record import NEVER
 
 _TAKES_RECEIVE = frozenset({1, 2, 3, 9})  # of enum ibv_wr_opcode: with immediate data, SEND...
 _WRITES = frozenset({0, 5, 6})  # RDMA_WRITE and the atomics
 
 
 def match(life: Life) -> None:
-    """Sends of a connection with the receives that the other end has polled."""
+    """Matches the sends of a connection with the receives that the other end has polled."""
     assert life.other is not None
     taken = iter(life.other.polled)
     for send in life.sends:
@@ -56,10 +57,10 @@ def _written(
     rank: int, verbs: RankVerbs, life: Life, target: RankVerbs, send: Send
 ) -> Iterator[Need]:
     heard, peer = min(life.heard_of(send), life.ended), life.other_rank
-    if verbs.host == target.host:  # one clock
+    if verbs.host == target.host:  # both hosts have one clock
         found = target.looks.found_after(verbs.looks.before(send.event))
         done = NEVER if heard == NEVER else target.looks.begun_after(verbs.looks.ended(heard))
-    else:  # known by the messages before it and behind it
+    else:  # other hosts: known from the messages before and after it
         earlier = (one.taken for one in life.sends[: send.place])
         found = target.looks.found_behind(max(earlier, default=0))
         done = NEVER

@@ -1,17 +1,16 @@
-"""When a rank with a real device looked at its memory."""
+"""When a rank with a real device looked at the memory that the device writes."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
-from rdb.live.verbs.queues import NEVER
-from rdb.recording.log.record import Note, Record
+from rdb.recording.log.record import NEVER, Note, Record
 
 
 @dataclass
 class Looks:
-    """When a rank's log was written, and when what devices had written was found."""
+    """Times and events of a rank's records, and of those that found data from a device."""
 
     at_ns: list[int] = field(default_factory=list)
     events: list[int] = field(default_factory=list)
@@ -26,7 +25,7 @@ class Looks:
             self.found.append(record.event)
 
     def begun_after(self, at_ns: int) -> int:
-        """The first event that began then or later."""
+        """The first event that began at AT_NS or later; NEVER: there is none."""
         place = bisect_left(self.at_ns, at_ns) + 1
         return self.events[place] if place < len(self.events) else NEVER
 
@@ -39,7 +38,7 @@ class Looks:
         return self.found[place] if place < len(self.found) else NEVER
 
     def before(self, event: int) -> int:
-        """When the event can have begun at the earliest."""
+        """The earliest time at which EVENT can have begun."""
         place = bisect_left(self.events, event)
         return self.at_ns[place - 1] if place else 0
 

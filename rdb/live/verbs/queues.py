@@ -1,4 +1,4 @@
-"""Queues of verbs as a log tells them: requests, and what became of each."""
+"""Queues of verbs, as a log shows them: requests and their ends."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 
+from rdb.recording.log.record import NEVER
 from rdb.recording.log.verbs_calls import WorkRequest
 
 WC = struct.Struct("<QII")  # wr_id, status, opcode of struct ibv_wc
@@ -16,7 +16,6 @@ WC_BYTES = 48
 WC_NUMBER_AT = 28  # its qp_num
 NUMBER = struct.Struct("<I")
 SIGNALED = 2  # enum ibv_send_flags
-NEVER = 1 << 62
 
 
 @dataclass
@@ -25,22 +24,22 @@ class Send:
 
     event: int
     ordinal: int
-    """The how-manieth of its queue pair."""
+    """Number of the request in its queue pair, from 0."""
     request: WorkRequest
     place: int
-    """In its queue pair's life."""
+    """Index in its life's `sends`."""
     number: int | None
-    """Of the message since the queue pair was connected; None: it makes none."""
+    """Number of the message since the connection was made; None: the request sends no message."""
     completed: int = NEVER
     """The event at which its completion was queued."""
     failed: bool = False
     taken: int = NEVER
-    """The event of the peer at which it was carried out."""
+    """The peer's event at which it was carried out."""
     taken_by: int = -1
     also: list[tuple[int, int]] = field(default_factory=list)
-    """Others of a multicast group that it was sent to, and their events."""
+    """Other receivers of a multicast datagram: rank and event."""
     was: int = 0
-    """What an atomic found then."""
+    """The value that an atomic operation found."""
 
 
 @dataclass
@@ -53,7 +52,7 @@ class Receive:
 
 @dataclass
 class Receives:
-    """Of a queue pair or a shared queue."""
+    """Posted receives of a queue pair or of a shared receive queue."""
 
     posted: list[Receive] = field(default_factory=list)
     _open: dict[int, deque[Receive]] = field(default_factory=lambda: defaultdict(deque))
@@ -63,7 +62,7 @@ class Receives:
         self._open[one.wr_id].append(one)
 
     def complete(self, wr_id: int, event: int) -> None:
-        """The oldest of that name."""
+        """Completes the oldest open receive with this wr_id."""
         if self._open[wr_id]:
             self._open[wr_id].popleft().completed = event
 
@@ -83,24 +82,26 @@ class Life:
     receives: Receives = field(default_factory=Receives)
     messages: int = 0
     before: int = 0
-    """Of a branch: requests that the restart itself has made before these."""
+    """In a branch: requests that the restart itself made before `sends`."""
     failed: int = NEVER
     """The event of the first completion with an error."""
     other: Life | None = None
     other_rank: int = -1
     alone: bool = False
-    """Of a branch: the peer's queue pair was gone when it began."""
+    """In a branch: the peer's queue pair was gone at its beginning."""
     taken: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Messages of the peer by number: the event that carried it out, what an atomic found."""
+    """Number of the peer's message -> event that carried it out, value that an atomic found."""
     polled: list[int] = field(default_factory=list)
-    """Events at which completions of receives were polled, if there are no notes."""
+    """Events at which completions of receives were polled, if the log has no notes."""
     arrivals: list[tuple[int, int]] = field(default_factory=list)
-    """Event and number of what was written before that."""
+    """Event, and number of the message whose bytes were written before it."""
     _all_done: int = 0
 
     @cached_property
     def heard(self) -> list[int]:
-        """Of each send the event by which it was known to be done: by its completion or a later."""
+        """For each send, the event by which its owner knew it was done: its or a later
+        completion.
+        """
         events: list[int] = []
         for send in reversed(self.sends):
             own = NEVER if send.failed else send.completed
@@ -108,9 +109,10 @@ class Life:
         return events[::-1]
 
     def complete(self, wr_id: int, event: int) -> None:
-        """The oldest of that name, one that has asked for it if there is; in their order."""
+        """Completes the oldest open send with this wr_id, preferably a signaled one, in order."""
         done = None
-        for one in islice(self.sends, self._all_done, None):
+        for at in range(self._all_done, len(self.sends)):
+            one = self.sends[at]
             if one.request.wr_id == wr_id:
                 done = done or one
                 if one.request.flags & SIGNALED:
@@ -136,11 +138,11 @@ class Pair:
     posted: int = 0
     received: int = 0
     was_signaled: bool = False
-    """It is known from what this is a branch of."""
+    """Whether the branch's parent knew that all requests are signaled."""
 
     @property
     def all_signaled(self) -> bool:
-        """As far as the log shows it: what did not ask for a completion got one."""
+        """Whether sends without IBV_SEND_SIGNALED had completions, as far as the log shows."""
         if self.was_signaled:
             return True
         sends = (one for life in self.lives for one in life.sends)
@@ -160,7 +162,7 @@ class Pair:
 
 @dataclass
 class CompletionQueue:
-    """As the HCA has it: entries, and what its channel was told."""
+    """As the HCA has it: entries, and the notifications of its channel."""
 
     cookie: int
     entries: deque[bytes] = field(default_factory=deque)

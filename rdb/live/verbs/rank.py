@@ -1,16 +1,16 @@
-"""What one rank did with verbs, as its log tells it."""
+"""What one rank did with verbs, according to its log."""
 
 from __future__ import annotations
 
 import struct
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 from rdb.errors import RdbError
 from rdb.launch.hca import SOFT_DEVICE
 from rdb.live.verbs.looks import Looks
 from rdb.live.verbs.queues import (
-    NEVER,
     NUMBER,
     WC,
     WC_BYTES,
@@ -24,12 +24,13 @@ from rdb.live.verbs.queues import (
     qp_number,
 )
 from rdb.recording import RankRecording
-from rdb.recording.log.record import Kind, Note, Record
+from rdb.recording.log.record import NEVER, Kind, Note, Record
 from rdb.recording.log.verbs_calls import NAMESPACE_VERBS, RECEIVE, Call, WorkRequest, posted
 from rdb.recording.verbs.begun import begun_on, begun_with
+from rdb.recording.verbs.contexts import MAKE, Contexts
 
 Need = tuple[int, int, int, int]
-"""A rank's event needs that other rank's event."""
+"""A rank, its event, another rank, and the event of that rank which must come before."""
 UD = 4  # enum ibv_qp_type
 _COMPLETED = struct.Struct("<BBxxI48s")  # struct verbs_note_completed
 _TAKEN = struct.Struct("<III4xQ")  # struct verbs_note_taken
@@ -47,7 +48,7 @@ _NUMBERS = 1 << 24
 
 
 def uses_verbs(recording: RankRecording, until: int | None = None) -> bool:
-    """Has it asked for devices, and found some, by then?"""
+    """Whether the program opened a device by event UNTIL."""
     if begun_with(recording.path) is not None:
         return True
     index = recording.index
@@ -59,8 +60,17 @@ def uses_verbs(recording: RankRecording, until: int | None = None) -> bool:
     )
 
 
+def asks_verbs(recording: RankRecording, until: int) -> bool:
+    """Whether the program called libibverbs by event UNTIL."""
+    index = recording.index
+    numbers = frozenset(NAMESPACE_VERBS << 16 | call for call in Call)
+    return any(index.brief(place)[1] <= until for place in index.of_hypercalls(numbers)[:1])
+
+
 def device_name(recording: RankRecording) -> str | None:
-    """Of the first device that it saw; of a branch the one that it began on."""
+    """Name of the first device that the program saw; in a branch, of the device that it
+    began on.
+    """
     begun = begun_on(recording.path)
     if begun is not None:
         return begun
@@ -74,7 +84,7 @@ def device_name(recording: RankRecording) -> str | None:
 
 
 def _events(record: Record, until: int | None) -> range:
-    """Those that a record stands for, as far as they change anything."""
+    """The events of a record, as far as they change a queue."""
     if not record.kind.is_event:
         return range(0)
     last = record.event + record.repeat
@@ -86,7 +96,7 @@ def _events(record: Record, until: int | None) -> range:
 
 
 def _receives(posted: list[tuple[int, int]]) -> Receives:
-    """That a branch began with."""
+    """The receives that a branch began with."""
     queue = Receives()
     for ordinal, wr_id in posted:
         queue.post(Receive(0, ordinal, wr_id))
@@ -94,10 +104,10 @@ def _receives(posted: list[tuple[int, int]]) -> Receives:
 
 
 class RankVerbs:
-    """What one rank did with verbs, read from its log up to `until`.
+    """What one rank did with verbs, read from its log up to event `until`.
 
-    The software HCA notes what it does when it does it; of a device's work the log has what the
-    program has polled (rdb/live/verbs/devices.py).
+    The software HCA notes its work when it happens. A real device's work shows when the program
+    polls completions (rdb/live/verbs/devices.py).
     """
 
     def __init__(self, rank: int, recording: RankRecording, until: int | None = None) -> None:
@@ -110,14 +120,15 @@ class RankVerbs:
         self.queues: dict[int, CompletionQueue] = {}
         self.shared: dict[int, Receives] = {}
         self.limits: dict[int, int] = {}
-        """Of shared queues, that were not reached."""
+        """Limits of shared receive queues that were not reached."""
         self.async_events: list[tuple[int, int, int]] = []
-        """Context, type and object of those that nobody has asked for."""
-        # by source and destination: events at which datagrams came, and their numbers
+        """Events that the program has not asked for: context, type, object."""
+        # Source and destination -> event and number of each datagram that arrived.
         self.datagrams: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._by_number: dict[int, Pair] = {}
         self.shared_posted: dict[int, int] = {}
         self._event = 0
+        self._contexts = Contexts()
         begun = begun_with(recording.path)
         if begun is not None:
             self._begin(begun)
@@ -131,7 +142,8 @@ class RankVerbs:
                 self._add(record)
 
     def _begin(self, begun: dict[str, Any]) -> None:
-        """A branch: what was there when it began, and was posted again."""
+        """Enters what a branch began with, requests that were posted again included."""
+        self._contexts = Contexts(begun["seen"].get("contexts"))
         for one in begun["queues"]:
             queue = CompletionQueue(one["cookie"], deque(map(bytes.fromhex, one["entries"])))
             queue.armed, queue.solicited_only = one["armed"], one["solicited_only"]
@@ -190,8 +202,8 @@ class RankVerbs:
             for _ in range(record.result):
                 if not entries:
                     raise RdbError(
-                        f"rank {self.rank} has polled a completion at event {self._event} that "
-                        "the log does not know of"
+                        f"rank {self.rank} has polled a completion at event {self._event} "
+                        "that is not in the log"
                     )
                 entries.popleft()
         if call in (Call.DESTROY_QP, Call.CLOSE, Call.MODIFY_QP) and record.result == 0:
@@ -202,6 +214,8 @@ class RankVerbs:
             self._posted(record)
         if record.result < 0:
             return
+        if call in MAKE:
+            self._contexts.made(record)
         if call is Call.CREATE_QP:
             _, send_cq, recv_cq, srq, kind, _, _, at = record.args
             (number,) = NUMBER.unpack(record.written(at, NUMBER.size))
@@ -290,10 +304,10 @@ class RankVerbs:
         queue.push(entry, bool(solicited))
 
     def _polled(self, record: Record) -> None:
-        """Nobody has said before that they were there."""
+        """Enters polled completions, which no note announced."""
         count = max(record.result, 0)
         entries = record.written(record.args[2], count * WC_BYTES)
-        begun = self.queues[record.args[0]].entries  # a branch's: they are polled first
+        begun = self.queues[record.args[0]].entries  # a branch's entries, which are polled first
         known = min(len(begun), count)
         for _ in range(known):
             begun.popleft()
@@ -332,7 +346,7 @@ class RankVerbs:
             if one[:2] == (context, kind):
                 self.async_events.remove(one)
                 return
-        if kind == _LIMIT_REACHED:  # a device's, which tells nothing before
+        if kind == _LIMIT_REACHED:  # a real device's event, which has no note
             self.limits.clear()
 
     def _gone(self, thing: int) -> None:
@@ -343,7 +357,7 @@ class RankVerbs:
         if pair is not None and pair.type == UD:
             self.datagrams.setdefault((source, dest), []).append((self._event, number))
         elif pair is not None:
-            # 24 bits: the one that comes next
+            # 24 bits: the next number that matches
             seen = len(pair.life.taken)
             pair.life.taken[seen + (number - seen) % _NUMBERS] = (self._event, was)
 
@@ -358,10 +372,19 @@ class RankVerbs:
             self._end_life(self.pairs.pop(record.args[0]), again=False)
             self._gone(record.args[0])
         else:
-            self.async_events = [one for one in self.async_events if one[0] != record.args[0]]
-            self.pairs.clear()
-            self.queues.clear()
-            self.shared.clear()
+            context = record.args[0]
+            self.async_events = [one for one in self.async_events if one[0] != context]
+            for handle in self._of(context, self.pairs):
+                self._end_life(self.pairs.pop(handle), again=False)
+            for handle in self._of(context, self.queues):
+                del self.queues[handle]
+            for handle in self._of(context, self.shared):
+                del self.shared[handle]
+                self.limits.pop(handle, None)
+            self._contexts.close(context)
+
+    def _of(self, context: int, things: Iterable[int]) -> list[int]:
+        return [one for one in things if self._contexts.holds(context, one)]
 
     def _end_life(self, pair: Pair, again: bool) -> None:
         pair.life.ended = self._event

@@ -1,1 +1,1 @@
-"""One log: its records, its index, its calls in words."""
+"""One log: its records, its index, descriptions of its calls."""

@@ -1,4 +1,4 @@
-"""An event in words, from the log alone."""
+"""The text that describes an event, from the log alone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from rdb.errors import VersionMismatch
 from rdb.paths import mpi_functions_path
-from rdb.recording.log.record import Kind, Note, Receive, Record, signal_name
+from rdb.recording.log.record import Kind, Note, Receive, Record, signal_name, signed32
 from rdb.recording.log.syscalls import SYSCALLS
 from rdb.recording.log.verbs_calls import describe_verbs, verbs_call, verbs_name
 
-_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/crossing/gate.h
+_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/interface/gate.h
 _CLOCK = 1  # RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK)
 _AT_FDCWD = -100
 
@@ -26,8 +26,10 @@ _CPUID = 4
 
 
 def describe(record: Record, name_thread: bool = False, times: int | None = None) -> str:
-    """One line; repetitions are said, or that it is so many times, and with `name_thread` whose
-    event it is."""
+    """One line about an event; with `name_thread` it begins with the number of the thread.
+
+    `times`: how often the event happened; None: as often as the record says.
+    """
     text = _describe(record)
     if name_thread and record.kind not in (Kind.RESUME, Kind.PREEMPT):
         text = f"thread {record.thread}: {text}"
@@ -53,7 +55,7 @@ def _describe(record: Record) -> str:
         case Kind.HYPERCALL:
             return _hypercall(record)
         case Kind.UPCALL:
-            return f"call of {record.args[0]:#x} by a library"
+            return f"a library calls the program's function at {record.args[0]:#x}"
         case Kind.SIGNAL:
             return f"{signal_name(record.nr)} delivered"
         case Kind.TSC:
@@ -83,10 +85,10 @@ def _syscall(record: Record) -> str:
 
 def _argument(letter: str, value: int) -> str:
     if letter in "da":
-        # `int` arguments: the upper half of the register is not looked at by the kernel.
-        low = value & 0xFFFFFFFF
-        number = low - (1 << 32) if low >> 31 else low
+        number = signed32(value)
         return "AT_FDCWD" if letter == "a" and number == _AT_FDCWD else str(number)
+    if letter == "l":
+        return str(value - (1 << 64) if value >> 63 else value)
     if letter == "u":
         return str(value)
     if letter == "o":
@@ -106,7 +108,7 @@ _TABLE_VERSION = 1  # of functions.json
 
 @cache
 def _mpi_table() -> dict[str, Any]:
-    """functions.json; without MPI built there is none, and no MPI call to describe."""
+    """The contents of functions.json; empty if rdb was built without MPI."""
     path = mpi_functions_path()
     if not path.exists():
         return {"functions": {}, "handles": {}}
@@ -141,7 +143,7 @@ def mpi_parameters(record: Record) -> dict[str, int]:
 
 
 def mpi_arguments(nr: int, args: Sequence[int]) -> dict[str, int]:
-    """The same of a call that may have no record."""
+    """As `mpi_parameters`, for a call that may have no record."""
     function = _mpi_function(nr)
     if function is None:
         return {}
@@ -152,7 +154,7 @@ def mpi_arguments(nr: int, args: Sequence[int]) -> dict[str, int]:
 
 
 def mpi_requests(nr: int, args: Sequence[int]) -> list[int]:
-    """Ids of the requests that a call is given as they are (MPI_Parrived), not where they lie."""
+    """Ids of requests that a call takes by value (MPI_Parrived), not by address."""
     function = _mpi_function(nr)
     kinds = function["kinds"] if function else ()
     null = _mpi_table()["handles"]["request"]
@@ -182,7 +184,7 @@ _CLOCKS = (
 
 
 def clock_name(clock: int) -> str:
-    """clock_gettime(2); dynamic clocks are negative numbers."""
+    """Name of a clock (clock_gettime(2)); for dynamic clocks the negative number."""
     number = clock - (1 << 64) if clock >> 63 else clock
     return _CLOCKS[number] if 0 <= number < len(_CLOCKS) else str(number)
 
@@ -222,7 +224,10 @@ def mpi_call(nr: int, args: Sequence[int]) -> str | None:
 
 
 def _mpi_argument(name: str, kind: str, value: int) -> str:
-    """Handles arrive as ids of the stub's tables, numbers sign-extended, pointers as they are."""
+    """The text of one argument.
+
+    Handles are logged as ids of the stub's tables, integers sign-extended, pointers as they are.
+    """
     if kind in _mpi_table()["handles"]:
         known = _mpi_table()["handles"][kind].get(str(value))
         return known.removeprefix("MPI_") if known else f"{kind} {value}"
@@ -236,7 +241,7 @@ def _mpi_argument(name: str, kind: str, value: int) -> str:
     return str(number)
 
 
-# Open MPI's values (mpi.h); the ABI that the stub has.
+# Values of Open MPI's mpi.h, whose ABI the stub has.
 _SPECIAL = {
     **{(name, -1): "ANY" for name in ("source", "tag", "recvtag")},
     **{(name, -2): "PROC_NULL" for name in ("source", "dest", "root")},
@@ -252,7 +257,7 @@ def _messages(record: Record) -> str:
             peer = message.source
             way = "from" if chunk.note == Note.RECV else "to"
             who = f"rank {peer}" if peer >= 0 else "an unknown rank"
-            if peer < -1:  # interposer/mpi/lower/worlds.h
+            if peer < -1:  # interposer/mpi/lower/objects/worlds.h
                 who = f"rank {-2 - peer} of the job"
             said.append(f" {way} {who}, tag {message.tag}, {message.size_bytes} bytes")
     return ";".join(said)

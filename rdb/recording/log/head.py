@@ -1,6 +1,6 @@
-"""The head of a log whose beginning is left out: segment 0 with META and FILE records alone.
+"""Segment 0 of a log whose beginning is left out.  It holds only META and FILE records.
 
-As interposer/log/log_head.c writes it for recordings bounded by --keep.
+The bytes are those that interposer/log/log_head.c writes for recordings bounded by --keep.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ _NOTE_TEXT = 4
 
 
 def log_head(index: LogIndex, header: bytes, first_event: int) -> bytes:
-    """Segment 0 of a log that begins at FIRST_EVENT; HEADER is that of the segment it replaces."""
+    """Bytes of segment 0 of a log that begins at FIRST_EVENT.
+
+    HEADER: the segment header of the segment that it replaces.
+    """
     magic, version, _, _ = SEGMENT_HEADER.unpack_from(header)
     head = SEGMENT_HEADER.pack(magic, version, 0, first_event)
     return head + struct.pack("<Q", crc32c(0, head)) + b"".join(_texts(index))
 
 
 def _texts(index: LogIndex) -> Iterator[bytes]:
-    """The records, as if they stood at the beginning of the program."""
+    """The records, with event and time 0."""
     seen = set()
     for place in index.of_kind(Kind.META, Kind.FILE):
         record = index.record(place)

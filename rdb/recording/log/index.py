@@ -26,14 +26,15 @@ _NR_WORD = 10  # of log_entry.nr in 32-bit units
 _PLACE_WORD = 7  # of log_entry.place in 64-bit units
 _THREAD_WORD = 13  # of log_entry.thread in 32-bit units
 _HEADER_BYTES = 32  # struct log_segment_header
+_MAPPED_MOST = 64  # segments; each map holds a descriptor (mmap.mmap duplicates it)
 _TAIL_SEGMENTS = 2  # the newest may have been opened just now and be empty
-_NOT_SAID = 2  # file_sum_check(): the name of the file does not tell
-# Kinds of which a log may be full; of the others there are few, and where they are is kept.
+_NOT_SAID = 2  # file_sum_check(): the file's name holds no checksum
+# Kinds with many records in a log.  The places of records of other kinds are kept in a list.
 _MANY = frozenset((int(Kind.SYSCALL), int(Kind.HYPERCALL), int(Kind.TSC), _TURNS))
 
 
 def _begins(directory: Path) -> bytes:
-    """What its first segment is: another one when the log has lost its beginning."""
+    """Header of the first segment; it changes when the log loses its beginning."""
     try:
         with (directory / "log-000000.seg").open("rb") as file:
             return file.read(_HEADER_BYTES)
@@ -42,8 +43,10 @@ def _begins(directory: Path) -> bytes:
 
 
 def file_sums(path: Path) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Of a stored file size and CRC-32C that it had, and those that it has; None: its name does not
-    say."""
+    """(size in bytes, CRC-32C) of a stored file, as its name says and as it is now.
+
+    None: its name does not say.  Raises DamagedRecording if the file cannot be read.
+    """
     ffi, library = log_library()
     expected: Any = ffi.new("struct file_sum *")
     found: Any = ffi.new("struct file_sum *")
@@ -56,13 +59,16 @@ def file_sums(path: Path) -> tuple[tuple[int, int], tuple[int, int]] | None:
 
 
 class LogIndex:
-    """Every record of one rank's log as it was when opened; the bytes stay in the mapped files.
+    """Every record of one rank's log at the time of opening; the bytes stay in the mapped files.
 
-    A record is named by its place.  Each turn of a cycle has one, but all of them together are one
-    entry of librdblog's.
+    A record is named by its place, an index from 0.  A cycle is a sequence of records that repeats;
+    each turn (one record of one repetition) has a place, but all turns are one entry of librdblog.
 
-    With `tail` only the first record and those of the last segments.  `more` takes in what has been
-    recorded since; what was given before stays as it was.
+    With `tail` the index holds only the first record and those of the last segments.  `more` adds
+    the records that were written since; earlier places stay valid.
+
+    Raises VersionMismatch for a log of another format, RdbError for one that cannot be read.  A
+    damaged log is indexed up to the damage; see `check`.
     """
 
     def __init__(self, directory: Path, tail: bool = False) -> None:
@@ -91,18 +97,18 @@ class LogIndex:
         self.damage: str | None = f"{directory}/{text}" if status else None
         self.count = 0
         self.read: int = count[0]
-        """So many records have been read for it, those that were read again included."""
+        """How many entries were read so far, including those that were read again."""
         self._few: dict[int, list[int]] = {}
         self._threads_seen = 0  # the highest number so far
-        self._sorted = 0  # entries that `_few` and `_threads_seen` know
+        self._sorted = 0  # number of entries that are in `_few` and `_threads_seen`
         self._room: int = room[0]
-        # Views borrow C memory: `_keep` frees it when the last of them has gone.
+        # Views borrow C memory, which `_keep` frees when the last view is gone.
         self._keep = ffi.gc(entries[0], library.log_index_free)
         self._plain = True  # no entry has turns
         self._use(count[0], 0)
 
     def _use(self, count: int, before: int) -> None:
-        """Takes over so many entries; those from `before` on are new or longer than they were."""
+        """Shows `count` entries; those from index `before` on are new or have more repetitions."""
         ffi, _ = log_library()
         self._entries = self.count = count
         size = count * _ENTRY.size
@@ -116,7 +122,7 @@ class LogIndex:
             self._plain = self._plain and _TURNS not in new.tolist()
 
     def more(self) -> bool:
-        """Takes in what has been recorded since.  False: the log has to be read anew."""
+        """Adds the records that were written since.  False: the log must be opened again."""
         ffi, library = log_library()
         if self.damage is not None or not self.count or _begins(self._directory) != self._begins:
             return False
@@ -140,7 +146,7 @@ class LogIndex:
         return True
 
     def grown(self) -> bool:
-        """May the log have more records by now?  Costs nothing that depends on the log."""
+        """May the log have more records by now?  The cost does not depend on the log's size."""
         _, library = log_library()
         if not self.count:
             return True
@@ -150,7 +156,7 @@ class LogIndex:
         return status != 0
 
     def check(self) -> None:
-        """Refuses a damaged log: an answer from a part of it could be wrong."""
+        """Raises DamagedRecording for a damaged log: an answer from a part of it could be wrong."""
         if self.damage is not None:
             raise DamagedRecording(self.damage)
 
@@ -166,12 +172,12 @@ class LogIndex:
         return sorted(found) if len(wanted) > 1 else found
 
     def highest_thread(self) -> int:
-        """Of all records."""
+        """The highest thread number of all records."""
         self._sort()
         return self._threads_seen
 
     def _sort(self) -> None:
-        """Looks at the records that have come since the last time."""
+        """Brings `_few` and `_threads_seen` up to date."""
         if self._sorted == self._entries:
             return
         part = self._view[self._sorted * _ENTRY.size :]
@@ -202,7 +208,7 @@ class LogIndex:
         return self._view.cast("H")[_KIND_HALF::_ENTRY_HALVES].tolist() if self.count else []
 
     def _those(self, entries: list[int]) -> Sequence[int]:
-        """Their places, and those of the turns that stand for them."""
+        """Places of these entries, and of the turns that repeat them."""
         if self._plain:
             return entries
         found, those = Places(), set(entries)
@@ -222,8 +228,12 @@ class LogIndex:
         return int(self._at(place)[_THREAD])
 
     def switches(self) -> Iterator[tuple[int, int, list[tuple[int, int, int]]]]:
-        """Of each record of an event: the (first) event, how many events it is, and their (kind,
-        thread, number of the call); all turns of a cycle are one, of which the latter go round."""
+        """For each record of an event: its first event, how many events it is, and a list of (kind,
+        thread, number of the call).
+
+        The list has one element.  All turns of a cycle are one item, with an element for each
+        record of a period.
+        """
         for number, entry in enumerate(_ENTRY.iter_unpack(self._view)):
             period = entry[_NARGS] if entry[_KIND] == _TURNS else 0
             if period or Kind(entry[_KIND]).is_event:
@@ -232,8 +242,8 @@ class LogIndex:
                 yield entry[0], entry[_REPEAT] + 1, said
 
     def event_times(self) -> Iterator[tuple[int, int, int]]:
-        """Each record of an event, and all turns of a cycle as one: the (first) event, when it was
-        answered, how many more events there are."""
+        """For each record of an event: its first event, the time of the answer in ns, the number of
+        further events.  All turns of a cycle are one item."""
         for entry in _ENTRY.iter_unpack(self._view):
             if entry[_KIND] == _TURNS or Kind(entry[_KIND]).is_event:
                 yield entry[0], entry[2], entry[_REPEAT]
@@ -261,27 +271,27 @@ class LogIndex:
         return None
 
     def brief(self, place: int) -> tuple[Kind, int, int]:
-        """Kind, first event, repetitions: without touching the log itself."""
+        """Kind, first event, repetitions; does not read the log."""
         entry = self._at(place)
         return Kind(entry[_KIND]), entry[0], entry[_REPEAT]
 
     def where(self, place: int) -> tuple[int, int]:
-        """Segment and offset: the same ones for events that go round and round."""
+        """Segment and offset of a record; equal for all turns that repeat it."""
         entry = self._at(place)
         return entry[4], entry[3]
 
     def turns_at(self, place: int) -> tuple[range, int] | None:
-        """Places of all turns of the cycle in which that is, and its period."""
+        """Places of all turns of the cycle that holds `place`, and its period; None: no cycle."""
         entry = self._entry(self._number(place))
         if entry[_KIND] != _TURNS:
             return None
         return range(entry[_PLACE], entry[_PLACE] + entry[_REPEAT] + 1), entry[_NARGS]
 
     def end(self) -> tuple[int, int]:
-        """Segment and offset of what comes after the last whole record."""
+        """Segment and offset of the end of the last whole record."""
         if not self.count:
             return 0, _HEADER_BYTES
-        entry = self._at(self.count - 1)  # of turns: a record before that of the cycle
+        entry = self._at(self.count - 1)  # of a turn: the record that it repeats
         return entry[4], entry[3] + entry[5]
 
     def number(self, place: int) -> int:
@@ -303,7 +313,7 @@ class LogIndex:
         return _ENTRY.unpack_from(self._view, number * _ENTRY.size)
 
     def _number(self, place: int) -> int:
-        """Of the entry of a place."""
+        """Index of the entry that holds a place."""
         return place if self._plain else bisect.bisect_right(self._places, place) - 1
 
     def _at(self, place: int) -> tuple[int, ...]:
@@ -312,7 +322,7 @@ class LogIndex:
         return self._turn(number, entry, place) if entry[_KIND] == _TURNS else entry
 
     def _turn(self, number: int, entry: tuple[int, ...], place: int) -> tuple[int, ...]:
-        """As an entry of its own: that of its record, with another event and time."""
+        """A turn as an entry: that of the record it repeats, with the turn's event and time."""
         turn = place - entry[_PLACE]
         one = self._entry(number - entry[_NARGS] + turn % entry[_NARGS])
         return entry[0] + turn, one[1], entry[2], *one[3:_PLACE], place
@@ -332,7 +342,7 @@ class LogIndex:
             number += 1
 
     def bytes_of(self, segment: int, offset: int, size: int) -> memoryview:
-        """A record, whole; SIZE is what it takes in its segment."""
+        """The bytes of a record, expanded if it is a short one; SIZE: its bytes in the segment."""
         data = self._mapped(segment, offset, size)
         if not is_short(data):
             return data
@@ -341,7 +351,13 @@ class LogIndex:
     def _mapped(self, segment: int, offset: int, size: int) -> memoryview:
         held = self._segments.get(segment)
         if held is None or offset + size > len(held[1]):
-            with (self._directory / f"log-{segment:06}.seg").open("rb") as file:
-                mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+            path = self._directory / f"log-{segment:06}.seg"
+            try:
+                with path.open("rb") as file:
+                    mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+            except FileNotFoundError as error:
+                raise RdbError(f"{path} is gone", "its job may have dropped it (--keep)") from error
+            if len(self._segments) >= _MAPPED_MOST:
+                self._segments.clear()  # views keep their maps
             held = self._segments[segment] = (mapped, memoryview(mapped))
         return held[1][offset : offset + size]

@@ -19,9 +19,9 @@ ENTRY_FIELDS = (
 
 @cache
 def log_library() -> tuple[Any, Any]:
-    """cffi's FFI object, and the library.
+    """cffi's FFI object and the library.
 
-    VersionMismatch: it was built from other sources than this rdb.
+    Raises VersionMismatch if the library was built from other sources than this rdb.
     """
     spec = spec_from_file_location("librdblog_abi", log_declarations_path())
     assert spec is not None and spec.loader is not None
@@ -40,7 +40,7 @@ def log_library() -> tuple[Any, Any]:
 
 
 def fields_of(ffi: Any, library: Any) -> list[tuple[str, str, int, int]]:
-    """Structure, field, offset and size in bytes, as its compiler had them."""
+    """(structure, field, offset, size) in bytes, as the library's compiler laid them out."""
     found: list[tuple[str, str, int, int]] = []
     field = library.log_index_fields()
     while field.name != ffi.NULL:

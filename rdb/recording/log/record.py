@@ -1,4 +1,4 @@
-"""What a log holds, as Python sees it (interposer/log/log_format.h, interposer/crossing/host.h)."""
+"""Records and notes of a log as Python types (interposer/interface/log_format.h, host.h)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+
+NEVER = 1 << 62  # later than every event
 
 
 class Kind(IntEnum):
@@ -46,7 +48,7 @@ _NOTE_MESSAGE = struct.Struct("<iiIIQQQ")  # struct rdb_note_recv
 
 
 class Note(IntEnum):
-    """enum rdb_note: annotations that replay does not apply."""
+    """enum rdb_note: notes, which a replay does not write to memory."""
 
     FILE = 1
     RECV = 2
@@ -83,6 +85,7 @@ class Note(IntEnum):
     MAPPED = 37
     MADE = 38
     COUNTED = 39
+    PROBED = 40
 
 
 class EndKind(IntEnum):
@@ -106,8 +109,10 @@ class Chunk:
 
     @property
     def span(self) -> tuple[int, int]:
-        """Address and size of what was written, here or (`--record=order`) beside the log; (0, 0)
-        of other notes."""
+        """Address and size of the bytes that the event wrote.
+
+        With `--record=order` they may lie outside the log.  (0, 0) for other notes.
+        """
         if self.addr:
             return self.addr, len(self.data)
         if self.note == Note.PAYLOAD:
@@ -117,9 +122,9 @@ class Chunk:
 
 
 class Record:
-    """One record; as an event it stands for `repeat` more of the same in a row.
+    """One record; a record of an event stands for `repeat` more equal events after it.
 
-    Arguments and chunks are read from the log when asked for: most of a million are not.
+    Arguments and chunks are read from the log when they are asked for: most never are.
     """
 
     __slots__ = (
@@ -128,7 +133,7 @@ class Record:
     )
 
     def __init__(self, entry: tuple[int, ...], bytes_of: Callable[[int, int, int], memoryview]):
-        # struct log_entry, see _log.py
+        # struct log_entry, see library.py
         self.event = entry[0]
         self.result = entry[1]
         self.at_ns = entry[2]
@@ -149,9 +154,9 @@ class Record:
 
     @property
     def took_ns(self) -> int | None:
-        """How long a call of MPI or verbs took, of several in a row the first one; None: unknown.
+        """Duration of an MPI or verbs call (of repeated ones: of the first); None: unknown.
 
-        `at_ns` is when it ended.
+        `at_ns` is the end of the call.
         """
         (took,) = _TOOK.unpack_from(self._bytes(), _TOOK_AT)
         if not took:
@@ -171,7 +176,10 @@ class Record:
         return chunks
 
     def written(self, address: int, size: int) -> bytes:
-        """What the event left at an address; chunks may overlap."""
+        """The bytes that the event left at an address, 0 where it wrote nothing.
+
+        A later chunk overwrites an earlier one.
+        """
         found = bytearray(size)
         for chunk in self.chunks:
             start = max(chunk.addr, address)
@@ -193,7 +201,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """A message that an event received (or, from `sends`, sent: source is then the destination)."""
+    """A message that an event received, or sent: then `source` is the destination."""
 
     event: int
     source: int  # rank in MPI_COMM_WORLD, -1: unknown
@@ -202,11 +210,23 @@ class Receive:
     request: int
     size_bytes: int
     order: int
-    """Of a receive: the how-manieth that its rank posted, from 1."""
+    """Of a receive: its number in the order in which its rank posted receives, from 1."""
     address: int
-    """Of a send: where its bytes lie, one after the other; 0: with gaps."""
+    """Of a send: address of its bytes; 0 if they are not contiguous.  Of a receive: see
+    `truncated`."""
     offset: int = 0
-    """Bytes into the message of what was asked for (`receive_into`)."""
+    """Of the result of `receive_into`: offset in the message, in bytes."""
+
+    @property
+    def truncated(self) -> bool:
+        """Of a receive: the message was longer than the buffer."""
+        return bool(self.address)
+
+    def is_of(self, sent: Receive) -> bool:
+        """Does the size of this receive fit the message that was sent?"""
+        if self.truncated:
+            return self.size_bytes < sent.size_bytes
+        return self.size_bytes == sent.size_bytes
 
     @classmethod
     def of(cls, record: Record, chunk: Chunk) -> Receive:
@@ -215,16 +235,22 @@ class Receive:
 
 
 def signal_name(number: int) -> str:
-    """`SIGSEGV` for 11; the number where it has no name."""
+    """`SIGSEGV` for 11; the number if it has no name."""
     try:
         return signal.Signals(number).name
     except ValueError:
         return str(number)
 
 
+def signed32(value: int) -> int:
+    """An `int` argument: the kernel and C ignore the upper half of the register."""
+    low = value & 0xFFFFFFFF
+    return low - (1 << 32) if low >> 31 else low
+
+
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a recording ends: exit code or signal in value, the reason in text."""
+    """How a recording ends: exit code, signal or errno in `value`, the reason in `text`."""
 
     kind: EndKind
     value: int

@@ -1,5 +1,4 @@
-"""Segments of logs that are brought from other hosts while they grow there
-(interposer/log/log_copy.h, in librdblog)."""
+"""Copies of log segments that still grow on another host (interposer/log/log_copy.h)."""
 
 from __future__ import annotations
 
@@ -10,18 +9,18 @@ from rdb.recording.log.library import log_library
 
 
 def segment_end(path: Path) -> int:
-    """Offset where the records of this segment end just now; what is before it is whole.
+    """Offset of the end of the last whole record of a segment.
 
-    OSError: it cannot be read.
+    Raises OSError if the segment cannot be read.
     """
     _, library = log_library()
     return _checked(path, library.log_end(os.fsencode(path)))
 
 
 def grow_segment(path: Path, newer: Path) -> None:
-    """Makes the segment PATH, which others may be reading, what NEWER is, a later copy of it.
+    """Extends the segment PATH by the records that its later copy NEWER has in addition.
 
-    OSError: one cannot be read or written.
+    Other processes may be reading PATH.  Raises OSError if a file cannot be read or written.
     """
     _, library = log_library()
     _checked(path, library.log_grow(os.fsencode(path), os.fsencode(newer)))

@@ -1,4 +1,7 @@
-"""Short records (interposer/log/log_format.h, struct log_short): what they stand for."""
+"""Short records (interposer/interface/log_format.h, struct log_short).
+
+A short record repeats an earlier record and holds only the words that differ.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def is_short(data: memoryview) -> bool:
 
 
 def expand(data: memoryview, before: Callable[[int, int], memoryview]) -> memoryview:
-    """The whole record; BEFORE gives bytes (how many) that lie so many bytes before it."""
+    """The whole record; BEFORE(DISTANCE, SIZE) returns bytes of the segment before this record."""
     _, _, back, event, at_ns, took = _SHORT.unpack_from(data)
     (size,) = struct.unpack_from("<I", before(8 * back, 4))
     record = bytearray(before(8 * back, size))

@@ -1,7 +1,7 @@
-"""Which threads a program had, and which of them ran when: from the log's index.
+"""The threads of a program, and which of them ran when, from the index of the log.
 
-Between two events exactly one thread runs: that of the earlier one.  Only after a thread was
-stopped in a computation, or has ended, nobody does, until the next event says who goes on.
+Between two events only the thread of the earlier one runs.  After a PREEMPT record or the end of a
+thread no thread runs until the next event.
 """
 
 from __future__ import annotations
@@ -15,40 +15,40 @@ from rdb.recording.log.index import LogIndex
 from rdb.recording.log.record import Kind, Note
 
 MAIN = 1
-NOBODY = 0  # one was stopped in a computation
-_GONE = -1  # nobody either: one has ended
+NOBODY = 0  # no thread runs: one was preempted
+_GONE = -1  # no thread runs: one has ended
 _SYS_CLONE, _SYS_EXIT, _SYS_CLONE3 = 56, 60, 435
 _NOTE_THREAD = struct.Struct("<I")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedThread:
-    """Numbers are given in order of creation and never again."""
+    """A thread.  Numbers follow the order of creation and are not used again."""
 
     number: int
     tid: int
     first_event: int  # the one that created it
-    last_event: int | None  # with which it ended; None: it was there until the end
+    last_event: int | None  # that ended it; None: it lived until the end
 
 
 class Schedule:
-    """Who runs from which event on.  A row of events that thread after thread makes in turn is one
-    entry, however long it is."""
+    """Which thread runs after which event.  A sequence of events in which the same threads take
+    turns is one entry, whatever its length."""
 
     def __init__(self, runs: Iterable[tuple[int, int]] = ((0, MAIN),)) -> None:
-        """RUNS: (event, thread): from that event on it is this thread that runs."""
+        """RUNS: (event, the thread that runs from that event on)."""
         self._starts: list[int] = []
         self._turns: list[tuple[int, ...]] = []
-        """From that start on: the thread that runs after each event, in turn."""
+        """Per entry: the threads that run after its events, in turn."""
         self._counts: dict[int, int] = {}
-        """Of the entries with several turns: how many events they are; then the last turn's thread
-        runs on."""
+        """Entry with several threads -> number of its events.  After them the last thread goes
+        on."""
         self._of: dict[int, list[int]] = {}  # thread -> entries in which it runs
         for event, thread in runs:
             self.add(event, 1, (thread,))
 
     def add(self, event: int, count: int, turns: tuple[int, ...]) -> None:
-        """COUNT events from this one on, after which these threads run in turn."""
+        """After COUNT events, beginning with EVENT, these threads run in turn."""
         turns = turns[: 1 if len(set(turns)) == 1 else count]
         if self._turns and len(turns) == 1 and self._turns[-1] == turns:
             return
@@ -61,7 +61,7 @@ class Schedule:
 
     @property
     def plain(self) -> bool:
-        """Did one thread run all the time?"""
+        """Did one thread run from the beginning to the end?"""
         return len(self._starts) == 1 and not self._counts
 
     @property
@@ -70,7 +70,7 @@ class Schedule:
         return sum(thread >= MAIN for thread in self._of) > 1
 
     def runner(self, event: int) -> int:
-        """Who runs after this event; nobody: below 1."""
+        """The thread that runs after this event; below 1: no thread."""
         entry = max(bisect_right(self._starts, event) - 1, 0)
         turns = self._turns[entry]
         return turns[self._turn(entry, event) % len(turns)]
@@ -80,7 +80,7 @@ class Schedule:
         return self.runner(event) == NOBODY
 
     def idle(self, event: int) -> bool:
-        """Does nobody run after this event?"""
+        """Does no thread run after this event?"""
         return self.runner(event) < MAIN
 
     def last_run(self, thread: int, event: int) -> int | None:
@@ -103,7 +103,7 @@ class Schedule:
             return event
         entries = self._of.get(thread, [])
         at = max(bisect_right(entries, event, key=self._starts.__getitem__) - 1, 0)
-        for entry in entries[at : at + 2]:  # in that of the event it may not run again
+        for entry in entries[at : at + 2]:  # in the entry of the event it may not run again
             found = self._next_turn(entry, thread, event)
             if found is not None:
                 return found

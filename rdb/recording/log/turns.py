@@ -1,4 +1,4 @@
-"""Places of records of which those that went round and round are not written out."""
+"""Ascending places of records, in which cycles are not expanded."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import overload
 
 
 class Places(Sequence[int]):
-    """In order.  Of the turns of a cycle there may be billions."""
+    """Places in ascending order.  A cycle may have billions of turns."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[int, int, tuple[int, ...]]] = []
-        """First place, period, and which places of a period."""
+        """First place, period, wanted offsets in a period."""
         self._starts: list[int] = []
         self._count = 0
 
     def add(self, first: int, count: int, period: int, wanted: tuple[int, ...]) -> None:
-        """The WANTED ones of each PERIOD among COUNT places."""
+        """Appends places: of COUNT places from FIRST on those at offsets WANTED in each PERIOD."""
         turns, more = divmod(count, period)
         number = turns * len(wanted) + sum(one < more for one in wanted)
         if number:

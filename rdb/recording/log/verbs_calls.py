@@ -1,4 +1,4 @@
-"""Verbs calls of a log, by name (interposer/verbs/protocol.h)."""
+"""Names of the verbs calls of a log (interposer/verbs/calls.def)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from enum import IntEnum
 
 from rdb.recording.log.record import Note, Record
 
-NAMESPACE_VERBS = 2  # RDB_NS_VERBS in interposer/crossing/gate.h
+NAMESPACE_VERBS = 2  # RDB_NS_VERBS in interposer/interface/gate.h
 
 
 class Call(IntEnum):
-    """enum verbs_call."""
+    """Row numbers in calls.def."""
 
     DEVICES = 1
     OPEN = 2
@@ -58,7 +58,7 @@ class Call(IntEnum):
     FORK = 40
 
 
-# The function that the program called, and its arguments as they are logged; `*`: an address.
+# Function that the program called, and its logged arguments; `*`: an address.
 _FUNCTIONS: dict[Call, tuple[str, str]] = {
     Call.DEVICES: ("ibv_get_device_list", "list* room"),
     Call.OPEN: ("ibv_open_device", "device context* opened*"),
@@ -116,14 +116,14 @@ _NOTE_POST = struct.Struct("<QQIIQ")  # struct verbs_note_post
 
 @dataclass(frozen=True, slots=True)
 class WorkRequest:
-    """A request that a post was given and took."""
+    """A work request that a post accepted."""
 
     wr_id: int
     size_bytes: int
     opcode: int
     flags: int
     address: int
-    """Where its bytes lie, if in one piece, else 0."""
+    """Address of its bytes; 0 if they are not contiguous."""
 
     @property
     def name(self) -> str:
@@ -133,7 +133,7 @@ class WorkRequest:
 
 
 def verbs_call(nr: int) -> Call | None:
-    """The call of a hypercall number."""
+    """The verbs call of a hypercall number; None: it is none."""
     return _CALLS.get(nr & 0xFFFF) if nr >> 16 == NAMESPACE_VERBS else None
 
 
@@ -148,12 +148,12 @@ def call_parameters(call: Call) -> list[str]:
 
 
 def verbs_numbers() -> dict[int, str]:
-    """The function of each hypercall number."""
+    """Hypercall number -> name of the function."""
     return {NAMESPACE_VERBS << 16 | call: name for call, (name, _) in _FUNCTIONS.items()}
 
 
 def posted(record: Record) -> Iterator[WorkRequest]:
-    """The requests that this event put into a queue."""
+    """The work requests that this event posted."""
     for chunk in record.chunks:
         if chunk.addr == 0 and chunk.note == Note.VERBS:
             yield WorkRequest(*_NOTE_POST.unpack_from(chunk.data))
@@ -168,7 +168,7 @@ def describe_verbs(record: Record, call: Call) -> str:
     )
     text = f"{name}({arguments})"
     if record.result < 0:
-        error = -record.result & 0xFFFF  # verbs_bad(): above it which request it was
+        error = -record.result & 0xFFFF  # verbs_bad(): the bits above name the request
         text += f" = -{errno.errorcode.get(error, str(error))}"
     elif record.result:
         text += f" = {record.result:#x}" if record.result >> 32 else f" = {record.result}"

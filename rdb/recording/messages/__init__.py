@@ -1,1 +1,1 @@
-"""What the logs of several ranks say together: messages, causes, waits."""
+"""What the logs of several ranks tell together: messages, causes, waits."""

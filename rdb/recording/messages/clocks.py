@@ -1,18 +1,18 @@
-"""What happened before what in a job: vector clocks over matched messages and collectives.
+"""The happened-before order of a job: vector clocks over matched messages and collectives
+(Mattern, "Virtual Time and Global States of Distributed Systems", 1989).
 
-A rank's events divide its run into intervals: interval k is what it computes between the answers of
-events k and k + 1.  A message that was sent by event f carries what its sender knew in interval
-f - 1; whoever received it by event e knows that from interval e on.  The vector clock of (rank, k)
-says for each rank the last interval of it that is known there; one interval happened before another
-if it is known there.  Nothing is kept for events that are not asked about: a clock is the fixed
-point of looking up, in each rank, the newest message that had come from each other one.
+Events divide a rank's run into intervals: interval k is the computation between the answers of
+events k and k + 1.  A message sent by event f carries what its sender knew in interval f - 1; the
+rank that receives it by event e knows that from interval e on.  The vector clock of (rank, k) says
+for each rank the last interval that is known there.  Interval A happened before B if B knows A.
+Clocks are not stored: a clock is the fixed point of looking up, in each rank, the newest message
+from each other rank.
 
-Of one-sided communication fences order all ranks of a window, MPI_Win_wait comes after the
-MPI_Win_complete of its group, and who unlocks a target after an exclusive lock of another rank, by
-the clock of their host, knows of it (locks.py).  What is not seen: what shared locks and flushes
-order, which tell nobody anything, and what locks and unlocks order that overlap in time or are of
-different hosts; files (MPI-IO, too), pipes and memory that ranks share.  What is ordered by those
-alone counts as concurrent.
+One-sided communication: a fence orders all ranks of a window.  MPI_Win_wait comes after the
+MPI_Win_complete of its group.  An unlock of a target comes after an earlier unlock of the same
+target by another rank if one of the locks is exclusive and the clock of their host orders them
+(locks.py).  Not seen, hence concurrent: what only shared locks and flushes order, locks that
+overlap in time or are on different hosts, files (also MPI-IO), pipes and memory that ranks share.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from rdb.recording.mpi.epochs import completed
 from rdb.recording.mpi.locks import released
 
 Clock = Mapping[int, int]
-"""Rank -> the last of its intervals that is known.  Ranks of which nothing is known are missing."""
+"""Rank -> its last known interval.  Ranks of which nothing is known are missing."""
 
 
 class _Heard:
-    """What one rank had heard of others by an event, by point-to-point messages."""
+    """What a rank knows of others by its own messages, epochs and locks."""
 
     def __init__(self) -> None:
         self._events: dict[int, array[int]] = {}
         self._known: dict[int, array[int]] = {}
 
     def add(self, source: int, pairs: list[tuple[int, int]]) -> None:
-        """PAIRS: the event that received, the interval of SOURCE that it told of."""
+        """PAIRS: (event that received, interval of SOURCE that is known from then on)."""
         pairs.sort()
         events, known, most = array("Q"), array("q"), -1
         for event, interval in pairs:
@@ -58,8 +58,9 @@ class _Heard:
 
 
 class _Calls:
-    """Collectives of one kind: when they were complete, in that order, and the newest of those that
-    were by then, by its number on the communicator: it tells all that the ones before it did."""
+    """Collectives of one kind on a communicator, in order of the events that completed them, each
+    with the highest number of those complete by then.  The newest collective tells all that the
+    earlier ones told."""
 
     def __init__(self, pairs: list[tuple[int, int]]) -> None:
         pairs.sort()
@@ -72,7 +73,7 @@ class _Calls:
 
 
 class Clocks:
-    """The clocks of a job; each rank's log is read once, when something of it is asked."""
+    """The clocks of a job.  The log of a rank is read at the first question about it."""
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages
@@ -98,15 +99,16 @@ class Clocks:
         return self.past(*other).get(one[0], -1) >= one[1]
 
     def time(self, rank: int, event: int) -> int:
-        """A scalar (Lamport) clock: the number of intervals in the past, which grows along every
-        chain of causes."""
+        """A scalar clock: the number of intervals in the past, which grows along every chain of
+        causes (Lamport, "Time, Clocks, and the Ordering of Events", 1978)."""
         return sum(interval + 1 for interval in self.past(rank, event).values())
 
     def depths(self, places: Mapping[int, int]) -> dict[int, int]:
-        """Of an interval in each rank: the length of the longest chain of the others before it."""
+        """For one interval (rank -> event) of each rank: the length of the longest chain of the
+        other intervals that happened before it."""
         pasts = {rank: self.past(rank, event) for rank, event in places.items()}
         depths: dict[int, int] = {}
-        # Whatever is before another has the smaller past.
+        # An interval that is before another has the smaller past.
         for rank in sorted(places, key=lambda one: sum(pasts[one].values()) + len(pasts[one])):
             depths[rank] = 1 + max(
                 (depths[other] for other in depths if pasts[rank].get(other, -1) >= places[other]),
@@ -115,7 +117,7 @@ class Clocks:
         return depths
 
     def _told(self, rank: int, event: int) -> Iterator[tuple[int, int]]:
-        """(source, its last interval known) by what RANK itself received up to EVENT."""
+        """(source, its last known interval) from what RANK itself received up to EVENT."""
         if rank not in self._ranks:
             return
         if rank not in self._heard:
@@ -148,7 +150,7 @@ class Clocks:
         root: int,
         number: int,
     ) -> Iterable[int]:
-        """Whose data that collective brought to RANK."""
+        """Ranks whose data this collective brought to RANK."""
         known = communication.communicators.get(name)
         if known is None:
             return ()
@@ -177,6 +179,12 @@ class Clocks:
                 (communication.event(receive), sender.event(send) - 1)
                 for receive, send in zip(receives, sends, strict=False)
             ]
+        for (source, comm, tag), event, number in communication.found():
+            if source in self._ranks:
+                sender = self._messages.communication(source)
+                sends = sender.sends.get((rank, comm, tag), ())
+                if number < len(sends):
+                    pairs[source].append((event, sender.event(sends[number]) - 1))
         for name, epochs in communication.epochs.items():
             others = {
                 one: self._messages.communication(one).epochs[name]
@@ -195,7 +203,7 @@ class Clocks:
     def _unlocks(
         self, rank: int, communication: RankCommunication
     ) -> Iterator[tuple[int, int, int]]:
-        """(event of an unlock of RANK, another rank, event of its unlock that came before)."""
+        """(event of an unlock of RANK, another rank, event of that rank's earlier unlock)."""
         for name, own in communication.locks.items():
             near = self._messages.on_host_of(rank)
             others = {
@@ -209,8 +217,8 @@ class Clocks:
 def _by_flow(
     communication: RankCommunication, rank: int, ranks: tuple[int, ...]
 ) -> dict[str, dict[tuple[Flow, int], _Calls]]:
-    """Communicator -> (flow, root if it matters) -> which of the collectives there, in order; those
-    that bring RANK nothing are left out."""
+    """Communicator -> (flow, root or -1) -> its collectives, without those that bring RANK
+    nothing."""
     found: dict[str, dict[tuple[Flow, int], _Calls]] = {}
     all_collectives, on_windows = collectives(), window_calls()
     for name in communication.collectives:

@@ -1,4 +1,4 @@
-"""What the ranks of a job did over its recorded time, in a few columns: from the logs alone."""
+"""What the ranks of a job did over its recorded time, in a few columns, from the logs alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rdb.recording.mpi.communication import RankCommunication, What
 
 
 class Recorded(Protocol):
-    """What is asked of a rank's recording."""
+    """The part of a rank's recording that is used here."""
 
     @property
     def path(self) -> Path: ...
@@ -35,21 +35,22 @@ class Mark(IntFlag):
 
 @dataclass(frozen=True)
 class Span:
-    """Of recorded time, CLOCK_REALTIME; BASE: when the job began, for telling seconds."""
+    """A span of recorded time (CLOCK_REALTIME, ns).  `base_ns`: when the job began; seconds that
+    the user sees count from there."""
 
     base_ns: int
     first_ns: int
     last_ns: int
 
     def column(self, at_ns: int, width: int) -> int | None:
-        """Of so many columns; None: not in this span."""
+        """Index of the column, out of `width`, that holds a time; None: not in this span."""
         if not self.first_ns <= at_ns <= self.last_ns:
             return None
         length = max(self.last_ns - self.first_ns, 1)
         return min((at_ns - self.first_ns) * width // length, width - 1)
 
     def part(self, first_s: float, last_s: float) -> Span:
-        """From a second after the beginning to another."""
+        """The span between two times, in seconds since the job began."""
         return Span(
             self.base_ns, self.base_ns + int(first_s * 1e9), self.base_ns + int(last_s * 1e9)
         )
@@ -57,7 +58,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Lane:
-    """One rank: how many events in each column, and of what kinds; HERE: where it stands."""
+    """One rank: number and kinds of events in each column; HERE: column of its position."""
 
     events: tuple[int, ...]
     marks: tuple[Mark, ...]
@@ -65,7 +66,7 @@ class Lane:
 
 
 class RankTimes:
-    """When a rank's events were answered."""
+    """When a rank's events were answered.  Raises RdbError if nothing is recorded yet."""
 
     def __init__(self, recording: Recorded) -> None:
         index = recording.index
@@ -91,7 +92,7 @@ class RankTimes:
         return self.at_ns[max(bisect_right(self.events, event) - 1, 0)]
 
     def lane(self, span: Span, width: int, event: int) -> Lane:
-        """Standing at EVENT."""
+        """The rank's lane, if its position is EVENT."""
         counts, marks = [0] * width, [Mark(0)] * width
         for at_ns, repeat in zip(self.at_ns, self._repeats, strict=True):
             column = span.column(at_ns, width)
@@ -109,7 +110,7 @@ class RankTimes:
 
 
 def whole(times: Iterable[RankTimes]) -> Span:
-    """From the first event of any of these ranks to the last."""
+    """The span from the first event of these ranks to the last."""
     known = list(times)
     first = min(one.at_ns[0] for one in known)
     return Span(first, first, max(one.at_ns[-1] for one in known))

@@ -1,9 +1,9 @@
-"""Which receive takes which message, where the ranks of a job stand (MPI-4.0, 3.5).
+"""Which receive takes which message at given positions of the ranks (MPI-4.0, 3.5).
 
-A receive takes, of each sender, the first message that it accepts and that no receive posted before
-has taken.  So what is taken follows from the order of posting and the order of sending alone,
-unless a receive from any source has its choice among several senders.  If the log does not say what
-it got, each choice is a world of its own.
+From each sender a receive takes the first message that it accepts and that no earlier posted
+receive has taken.  So the order of posting and the order of sending determine the matches, except
+where a receive from any source can choose among several senders.  If the log does not say what it
+received, each choice is a world of its own.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ SENDS = {
     "MPI_Sendrecv": "sendtag",
     "MPI_Sendrecv_replace": "sendtag",
 }
-"""That may wait for their receiver, and their parameter of the tag."""
+"""Sends that may wait for their receiver, and the name of their tag parameter."""
 _RECV = int(What.RECV)
-_MOST = 4096  # worlds, before it is given up
+_MOST = 4096  # worlds that are examined at most
 
 Way = tuple[int, int]
 """The other rank, and the tag."""
@@ -49,13 +49,13 @@ class Taker:
     tag: int
     comm: str
     request: int
-    """0: the rank stands in it, or it was answered; below 0: a matched probe."""
+    """0: a blocking receive, pending or answered; below 0: a matched probe."""
     got: Way | None = None
     """What it received, if the log says that."""
     done: bool = False
-    """It has received that where its rank stands."""
+    """It is complete at the position of its rank."""
     cancelled: bool = False
-    """MPI_Cancel was called: it takes a message or none, and does not wait for one."""
+    """MPI_Cancel was called: it may take a message, and does not wait for one."""
 
     def accepts(self, way: Way) -> bool:
         return self.source in (ANY, way[0]) and self.tag in (ANY, way[1])
@@ -66,9 +66,9 @@ class Outcome:
     """What the receives of a rank on a communicator take in one world."""
 
     taken: Mapping[int, Way]
-    """By the request of those that are not complete."""
+    """Request of a receive that is not complete -> the message that it takes."""
     consumed: Mapping[Way, int]
-    """Messages that are taken."""
+    """How many messages are taken."""
 
 
 Place = tuple[int, str]
@@ -76,7 +76,7 @@ Place = tuple[int, str]
 
 
 class World:
-    """One way in which messages may have met receives."""
+    """One possible matching of messages and receives."""
 
     def __init__(self, matching: Matching, outcomes: Mapping[Place, Outcome]) -> None:
         self._matching = matching
@@ -99,7 +99,7 @@ class World:
         return outcome.consumed.get(way, 0) if outcome else 0
 
     def waiting(self, rank: int, comm: str) -> Iterator[Way]:
-        """Channels on which messages wait that no receive takes."""
+        """Senders and tags of messages that no receive takes."""
         for way, sent in self._matching.sent(rank, comm).items():
             if len(sent) > self.consumed(rank, comm, way):
                 yield way
@@ -107,17 +107,17 @@ class World:
 
 @dataclass
 class Takers:
-    """Of a rank on a communicator."""
+    """The receives of a rank on a communicator."""
 
     rows: list[Taker] = field(default_factory=list)
     base: dict[Way, int] = field(default_factory=lambda: defaultdict(int))
-    """How many messages receives had taken that were posted before all of ROWS."""
+    """How many messages were taken by receives posted before all of ROWS."""
     by_request: dict[int, Taker] = field(default_factory=dict)
-    """Those that are not complete."""
+    """The receives that are not complete."""
 
 
 class Matching:
-    """What is posted and sent where the ranks stand; CALLS are those in which they wait."""
+    """What is posted and sent at the positions AT (rank -> event); CALLS: calls without answer."""
 
     def __init__(
         self, messages: Messages, at: Mapping[int, int], calls: Mapping[int, Sequence[Call]]
@@ -128,8 +128,8 @@ class Matching:
         self._sent: dict[Place, dict[Way, list[tuple[int, int]]]] = {}
         self.takers: dict[Place, Takers] = defaultdict(Takers)
         self.last: dict[int, dict[int, list[tuple[Item, int]]]] = {}
-        """Of a rank: what a request was made for last, and as the how-manieth item; of one that
-        both sends and receives each part."""
+        """Rank -> request -> the newest operation of that request and the place of its item; a
+        request that both sends and receives has two."""
         for rank in at:
             self._read(rank)
 
@@ -144,8 +144,8 @@ class Matching:
         return self._messages.communication(rank).communicator(comm, self.at[rank]).name
 
     def sent(self, dest: int, comm: str) -> dict[Way, list[tuple[int, int]]]:
-        """Messages to a rank by sender and tag: (event, place), the one last that its sender
-        stands in."""
+        """Messages to a rank by sender and tag: (event, place) of each.  A send that has no answer
+        comes last, with place 0."""
         if (dest, comm) not in self._sent:
             self._sent[(dest, comm)] = self._find_sent(dest, comm)
         return self._sent[(dest, comm)]
@@ -169,7 +169,7 @@ class Matching:
                         found[(source, call.arguments[name])].append((event + 1, 0))
         return found
 
-    # What a rank has posted.
+    # ---- what a rank has posted ----
 
     def _read(self, rank: int) -> None:
         communication = self._messages.communication(rank)
@@ -194,10 +194,10 @@ class Matching:
             self.takers[(rank, comm)].rows.append(row)
             self.takers[(rank, comm)].by_request[0] = row
 
-    # The worlds.
+    # ---- worlds ----
 
     def worlds(self) -> tuple[list[World], bool]:
-        """All of them, and whether there are more than could be looked at."""
+        """All worlds, and whether there are more than are examined."""
         places = [place for place, takers in self.takers.items() if takers.by_request]
         complete = [place for place in self.takers if place not in places]
         choices = [_Choices(self.takers[place], self.sent(*place)).outcomes() for place in places]
@@ -219,7 +219,7 @@ class _Posted:
         self._rows: list[Taker | None] = []
         self._pending: dict[int, int] = {}  # request -> its row
         self._prepared: dict[int, Item] = {}
-        self._freed: dict[int, int] = {}  # by a request of its own: the one that it had
+        self._freed: dict[int, int] = {}  # key of a freed receive -> the request it had
         self._makers: dict[int, int] = {}  # persistent sends: the call that made them
         self._probed: list[int] = []
         self.base: dict[str, dict[Way, int]] = defaultdict(lambda: defaultdict(int))
@@ -232,7 +232,7 @@ class _Posted:
             if item.event <= self._event:
                 if item.what == _RECV and not item.request and not self._rows:
                     comm = self._communication.communicator(item.comm, item.event).name
-                    self.base[comm][item.peer, item.tag] += 1  # the usual one
+                    self.base[comm][item.peer, item.tag] += 1  # the usual case
                     continue
                 self._note(place, item)
             if item.what == _RECV:
@@ -248,14 +248,14 @@ class _Posted:
         row = None if place is None else self._rows[place]
         if place is None or row is None:
             return
-        if item.order:  # it took none
+        if item.order:  # cancelled without a message
             del self._pending[item.request]
             self._rows[place] = None
         elif item.event <= self._event:
             self._rows[place] = replace(row, cancelled=True)
 
     def _flush(self) -> None:
-        """All receives so far are complete: their order is of no concern any more."""
+        """Counts receives that are all complete: their order no longer matters."""
         if any(row is not None and not row.done for row in self._rows):
             return
         for row in self._rows:
@@ -290,7 +290,7 @@ class _Posted:
         if item.peer == PROC_NULL:
             return
         before = self._pending.get(request)
-        if before is not None and request > 0:  # freed, and still there (MPI_Request_free)
+        if before is not None and request > 0:  # freed, but not complete (MPI_Request_free)
             row = self._rows[before]
             assert row is not None
             key = -(1 << 40) - before
@@ -322,8 +322,8 @@ class _Posted:
             self._rows.append(Taker(item.event, *way, comm, 0, way, True))
 
     def _of_request(self, item: Item, comm: str, way: Way) -> int | None:
-        """The receive with that request, or one that was freed before and had the same id: which
-        completes by itself, in any call."""
+        """The receive with that request, or a freed one that had the same id.  A freed receive may
+        complete in any call."""
         if not item.request:
             return None
         keys = [key for key, request in self._freed.items() if request == item.request]
@@ -345,7 +345,7 @@ class _Posted:
 
 @dataclass(frozen=True)
 class _State:
-    """Of a world, up to some receive."""
+    """The part of a world up to some receive."""
 
     taken: tuple[tuple[int, Way], ...] = ()
     consumed: tuple[tuple[Way, int], ...] = ()
@@ -363,12 +363,12 @@ class _Choices:
     def __init__(self, takers: Takers, sent: Mapping[Way, list[tuple[int, int]]]) -> None:
         self._rows, self._base, self._sent = takers.rows, takers.base, sent
         self._later: dict[Way, int] = defaultdict(int)
-        """What receives further on have taken, as the log says."""
+        """Messages that later receives have taken, as the log says."""
 
     def outcomes(self) -> tuple[list[Outcome], bool]:
-        """And whether there are more."""
+        """The outcomes, and whether there are more."""
         states, more = self._states(strict=True)
-        if not states:  # the log says what cannot be: of threads that post at the same time
+        if not states:  # threads that post at the same time: the log's order is impossible
             states, more = self._states(strict=False)
         return [self._outcome(state) for state in states], more
 
@@ -409,7 +409,7 @@ class _Choices:
         return list(states), False
 
     def _alike(self, place: int) -> list[Taker]:
-        """Receives from any source that differ in nothing and follow each other."""
+        """Equal receives from any source that follow each other."""
         first = self._rows[place]
         if first.source != ANY or first.got or first.cancelled:
             return []
@@ -423,7 +423,8 @@ class _Choices:
         )
 
     def _all_at_once(self, rows: list[Taker], state: _State) -> _State | None:
-        """Where there are as many of them as messages: which takes which does not matter."""
+        """The state after equal receives have taken all free messages, where it does not matter
+        which receive takes which; None: they cannot be treated together."""
         consumed = dict(state.consumed)
         free: list[tuple[tuple[int, int], Way]] = []
         for way, sent in self._sent.items():
@@ -441,7 +442,7 @@ class _Choices:
         return self._base.get(way, 0) + consumed.get(way, 0)
 
     def _of(self, row: Taker, state: _State, strict: bool) -> list[Way | None]:
-        """What a receive that is not complete may have taken; None: nothing."""
+        """The messages that an incomplete receive may have taken; None in the list: no message."""
         consumed = dict(state.consumed)
         if row.got:
             here = self._next(row.got, consumed) < len(self._sent.get(row.got, ()))

@@ -1,10 +1,10 @@
-"""Which send a message is, from the logs of both ranks alone.
+"""Which send belongs to which receive, from the logs of both ranks.
 
 Messages of one sender do not overtake each other (MPI-3.1, 3.5 "Order"): the n-th message that a
 rank sent to another in a communicator with a tag is the n-th that was received there, in the order
-in which the receives were posted.  Nothing is added to messages for this.  A receive that took a
-message, but whose completion is not in the recording, is not seen: what was received after it would
-be matched with its neighbour.  Sizes are compared, so most of these mistakes are found.
+in which the receives were posted.  rdb adds nothing to messages.  A receive that took a message but
+whose completion is not recorded is not seen, and the next receive would be matched with its
+message.  Sizes are compared, which finds most such errors.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rdb.errors import RdbError
-from rdb.recording.log.record import Receive, Record
+from rdb.recording.log.record import NEVER, Receive, Record
 from rdb.recording.messages.partitioned import Partitioned
 from rdb.recording.messages.verbs import Arrival, Posts, arrival_into
 from rdb.recording.mpi.communication import Channel, Item, RankCommunication
 from rdb.recording.rank import RankRecording
 
-_NEVER = 1 << 62
-_COARSE_NS = 1000  # how long a call took may be cut to whole microseconds
+_COARSE_NS = 1000  # durations may be cut to whole microseconds
 
 
 class RanksLike(Protocol):
-    """A job, as far as it is asked here."""
+    """The part of a job that is used here."""
 
     @property
     def ranks(self) -> list[int]: ...
@@ -35,7 +34,7 @@ class RanksLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Who sent a message: the rank, the event, where its bytes lay (0: with gaps, or nowhere)."""
+    """The send of a message: rank, event, address of its bytes (0: none, or not contiguous)."""
 
     rank: int
     event: int
@@ -44,11 +43,11 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """A message that wrote some bytes, by MPI (`received`) or by verbs (`arrival`)."""
+    """A message that wrote the bytes asked for, by MPI (`received`) or by verbs (`arrival`)."""
 
     how: str
     offset: int
-    """Of the bytes in the message."""
+    """Offset of those bytes in the message."""
     received: Receive | None = None
     arrival: Arrival | None = None
 
@@ -61,7 +60,7 @@ class RankMessages:
         self.receives = _all(communication, communication.receives)
 
     def place(self, received: Receive) -> tuple[Channel, int]:
-        """On which channel it came, and as the how-manieth there, from 0."""
+        """The channel of a received message, and its number there, from 0.  Raises RdbError."""
         for channel, messages in self.receives.items():
             for number, one in enumerate(messages):
                 if (one.event, one.order) == (received.event, received.order):
@@ -92,7 +91,10 @@ def _receive(item: Item) -> Receive:
 
 
 class Messages:
-    """Matches sends and receives of a job; each rank's log is read once, when it is needed."""
+    """Matches sends and receives of a job; a rank's log is read when it is needed first.
+
+    Methods raise RdbError for a rank whose log has lost its beginning (--keep).
+    """
 
     def __init__(self, job: RanksLike) -> None:
         self._job = job
@@ -107,14 +109,15 @@ class Messages:
         return self._job.ranks
 
     def on_host_of(self, rank: int) -> list[int]:
-        """The other ranks that ran on the same host, by the same clock."""
+        """The other ranks on the same host, which have the same clock."""
         if not self._hosts:
             self._hosts = {one: self._job.rank(one).glance().meta.get("host") for one in self.ranks}
         host = self._hosts.get(rank)
         return [one for one in self.ranks if one != rank and host and self._hosts[one] == host]
 
     def called_ns(self, rank: int, event: int) -> int | None:
-        """When the call was made that this event answered, or a little before; None: not known."""
+        """Lower bound, at most 1 us early, of the time when the call of an event was made; None:
+        not known."""
         if rank not in self._timed:
             self._timed[rank] = self._whole(rank)
         record: Record = self._timed[rank].event(event)
@@ -123,10 +126,10 @@ class Messages:
 
     def partitioned(self) -> Partitioned:
         known = {rank: self.communication(rank) for rank in self.ranks}
-        return Partitioned(self._job, known, _NEVER)
+        return Partitioned(self._job, known, NEVER)
 
     def came(self, rank: int, event: int, addr: int, size: int) -> Came | None:
-        """The message with which this event of RANK wrote any of these bytes."""
+        """The message with which EVENT of RANK wrote any of these bytes; None: it wrote none."""
         recording = self._job.rank(rank)
         received = recording.receive_into(event, addr, size)
         if received is not None:
@@ -138,7 +141,7 @@ class Messages:
         return Came(how, arrival.offset, arrival=arrival)
 
     def sent(self, rank: int, came: Came) -> Send:
-        """Who sent it.  RdbError: why that is not known."""
+        """The send of a message that RANK received.  Raises RdbError if it is not known."""
         if came.received is not None:
             return self.sent_as(rank, came.received)
         assert came.arrival is not None
@@ -178,17 +181,17 @@ class Messages:
         return RankCommunication(recording.path, first, rank)
 
     def sent_as(self, rank: int, received: Receive) -> Send:
-        """The send of what RANK received.  RdbError: why it is not known."""
+        """The send of an MPI message that RANK received.  Raises RdbError if it is not known."""
         if received.source < 0:
-            raise RdbError("it came from a rank outside of the job")
+            raise RdbError("its sender is not a rank of this job")
         (source, comm, tag), number = self.of(rank).place(received)
         sends = self.of(source).sends.get((rank, comm, tag), [])
         if number >= len(sends):
             raise RdbError(f"the recording of rank {source} ends before the send")
         send = sends[number]
-        if send.size_bytes != received.size_bytes:
+        if not received.is_of(send):
             raise RdbError(
-                f"{received.size_bytes} bytes were received, and rank {source} sent "
+                f"{received.size_bytes} bytes were received, but rank {source} sent "
                 f"{send.size_bytes} at event {send.event}: a receive is missing in the recording"
             )
         return Send(source, send.event, send.address)

@@ -1,9 +1,9 @@
-"""Partitioned messages of a job (MPI-4), as far as they order its ranks' events.
+"""Partitioned messages of a job (MPI-4.0, chapter 4), as far as they order its ranks' events.
 
 The n-th request that a rank has prepared to send to another in a communicator with a tag belongs to
-the n-th that was prepared there to receive from it.  Each start of both is a transfer, of which a
-cut has nothing at the receiver that was not ready at the sender; it is complete at both or at
-neither, and so is the end of the requests: then what is ready at a cut is where it is sent from.
+the n-th request prepared there to receive from it.  Each pair of starts is a transfer.  At a cut, a
+partition has arrived only if it was ready at the sender; a transfer is complete at both ranks or at
+neither, and the requests are freed at both or at neither.  So the sender still has what is ready.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from rdb.recording.log.describe import mpi_functions
-from rdb.recording.log.record import Note, Record
+from rdb.recording.log.record import Note, Record, signed32
 from rdb.recording.mpi.communication import Communicator, RankCommunication
 
 if TYPE_CHECKING:
     from rdb.recording.messages.messages import RanksLike
 
 Need = tuple[int, int, int, int]
-"""This rank's event needs that other rank's event."""
+"""(rank, event, other rank, its event): the first event needs the second."""
 
 _PREPARES = {"MPI_Psend_init": True, "MPI_Precv_init": False}
 _READIES = ("MPI_Pready", "MPI_Pready_range", "MPI_Pready_list")
@@ -44,11 +44,11 @@ _ID = 0xFFFFFFFF
 class _Transfer:
     started: int = 0
     ready: dict[int, int] = field(default_factory=dict)
-    """Of the sender: partition -> the event that made it ready."""
+    """At the sender: partition -> the event that made it ready."""
     lists: int | None = None
-    """The last event that made some ready of which the log does not say which."""
+    """The last MPI_Pready_list: the log does not say which partitions it made ready."""
     arrived: dict[int, int] = field(default_factory=dict)
-    """Of the receiver: partition -> the event that found it there."""
+    """At the receiver: partition -> the event that found it arrived."""
     complete: int | None = None
 
     def ready_at(self, part: int) -> int | None:
@@ -57,7 +57,7 @@ class _Transfer:
 
 @dataclass
 class _End:
-    """A request, at its rank."""
+    """A partitioned request of a rank."""
 
     rank: int
     parts: int
@@ -65,7 +65,8 @@ class _End:
     sends: bool = False
     peer: int = -1
     partners: list[_End] = field(default_factory=list)
-    """Of the channel, those at the other rank: its own is that of the same number."""
+    """The requests of the channel at the other rank; the one with index `number` belongs to
+    this."""
     number: int = 0
     transfers: list[_Transfer] = field(default_factory=list)
     freed: int | None = None
@@ -83,11 +84,11 @@ class Lacks:
     what: str
     sends: bool
     buffered: bool = False
-    """MPI may have what is sent, and not wait for it."""
+    """MPI may have buffered the message, so the sender need not wait."""
 
 
 class Partitioned:
-    """Of a job."""
+    """The partitioned messages of a job."""
 
     def __init__(
         self, job: RanksLike, communications: Mapping[int, RankCommunication], never: int
@@ -100,7 +101,7 @@ class Partitioned:
             self._read(job, rank, communications[rank])
 
     def together(self) -> Iterator[dict[int, int]]:
-        """Rank -> event, of what happens at both or at neither."""
+        """Pairs (rank -> event) of which a cut has both or neither."""
         for send, receive in self._pairs():
             if send.rank != receive.rank:
                 for one, other in self._ends(send, receive):
@@ -120,7 +121,7 @@ class Partitioned:
                         yield receive.rank, event, send.rank, until
 
     def active(self, rank: int, request: int, at: Mapping[int, int]) -> bool:
-        """Has it been started, and not been waited for, where the ranks stand?"""
+        """Has the request been started and not been completed, at the positions AT?"""
         _, begun = self._begun_by(rank, request, at)
         return bool(begun) and (begun[-1].complete or self._never) > at[rank]
 
@@ -133,7 +134,7 @@ class Partitioned:
         return ends[-1], [one for one in ends[-1].transfers if one.started <= at[rank]]
 
     def lacks(self, rank: int, request: int, at: Mapping[int, int]) -> Lacks | None:
-        """What an active request waits for where the ranks stand; None: nothing."""
+        """What an active request waits for at the positions AT; None: nothing."""
         own, begun = self._begun_by(rank, request, at)
         if own is None or not begun:
             return None
@@ -193,7 +194,7 @@ class Partitioned:
                 self._call(rank, known, name, record, ends)
 
     def _begun(self, rank: int, known: RankCommunication) -> Iterator[tuple[int, _End]]:
-        """What a branch began with."""
+        """The requests with which a branch began."""
         for line in known.begun_with():
             if found := _BEGUN.match(line):
                 comm, peer, tag, parts = map(int, found.group(3, 4, 5, 6))
@@ -227,8 +228,8 @@ class Partitioned:
         if name in _PREPARES:
             (handle,) = struct.unpack("<Q", record.written(args[8], 8))
             comm = known.communicator(args[6] & _ID, record.event)
-            peer, tag = _signed(args[4]), _signed(args[5])
-            end = self._prepared(rank, comm, _PREPARES[name], peer, tag, _signed(args[1]))
+            peer, tag = signed32(args[4]), signed32(args[5])
+            end = self._prepared(rank, comm, _PREPARES[name], peer, tag, signed32(args[1]))
             end.made = record.event
             ends[handle & _ID] = end
             self._requests[(rank, handle & _ID)].append(end)
@@ -240,12 +241,12 @@ class Partitioned:
         now = asked.transfers[-1]
         if name == "MPI_Parrived":
             if now.complete is None and any(record.written(args[2], 4)):
-                now.arrived.setdefault(_signed(args[1]), record.event)
+                now.arrived.setdefault(signed32(args[1]), record.event)
         elif name == "MPI_Pready_list":
             now.lists = record.event
         else:
             last = args[0] if name == "MPI_Pready" else args[1]
-            for part in range(_signed(args[0]), _signed(last) + 1):
+            for part in range(signed32(args[0]), signed32(last) + 1):
                 now.ready[part] = record.event
 
 
@@ -266,13 +267,8 @@ def _follow(record: Record, ends: Mapping[int, _End]) -> None:
 
 
 def _parts_of(part: int, sent: int, received: int) -> range:
-    """Of the sender's partitions those in one of the receiver's: there may be more, or fewer."""
+    """The sender's partitions that overlap one of the receiver's; their numbers may differ."""
     return range(part * sent // received, -(-(part + 1) * sent // received))
-
-
-def _signed(value: int) -> int:
-    value &= 0xFFFFFFFF
-    return value - (1 << 32) if value >> 31 else value
 
 
 @cache

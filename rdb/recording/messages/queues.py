@@ -1,7 +1,7 @@
-"""The message queues of ranks where they stand: what is posted, on its way, and received.
+"""The message queues of ranks at their positions: what is posted, on its way, and received.
 
-Each rank stands at an event of its own.  A message is on its way if its send is not after where its
-sender stands, and its receive is not before where its receiver does.
+Each rank has a position of its own.  A message is on its way if its send is not after the position
+of its sender, and its receive is after the position of its receiver.
 """
 
 from __future__ import annotations
@@ -12,36 +12,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rdb.recording.log.describe import mpi_functions
+from rdb.recording.messages.matching import ANY as ANY
+from rdb.recording.messages.matching import PROC_NULL, RECEIVES, SENDS
 from rdb.recording.messages.messages import Messages
 from rdb.recording.mpi.communication import Communicator, Item, RankCommunication, What
 
 if TYPE_CHECKING:
     from rdb.recording.messages.waiting import Call
 
-_PROC_NULL = -2
-_RECEIVES = {  # that block: their parameters of tag and count
-    "MPI_Recv": ("tag", "count"),
-    "MPI_Sendrecv": ("recvtag", "recvcount"),
-    "MPI_Sendrecv_replace": ("recvtag", "count"),
-}
-
-_SENDS = {  # that may wait for their receiver, too
-    "MPI_Send": "tag",
-    "MPI_Ssend": "tag",
-    "MPI_Rsend": "tag",
-    "MPI_Sendrecv": "sendtag",
-    "MPI_Sendrecv_replace": "sendtag",
-}
-
-ANY = -1
-"""MPI_ANY_SOURCE and MPI_ANY_TAG as the stub has them."""
-
 
 @dataclass(frozen=True)
 class Posted:
-    """A receive that was posted and has not been completed; -1: from any rank, of any tag.
+    """A receive that was posted and has not been completed; source or tag -1: any.
 
-    A blocking one, in which its rank waits, has no request: 0.
+    A blocking receive without an answer has request 0.
     """
 
     rank: int
@@ -52,7 +36,7 @@ class Posted:
     comm: str
     request: int
     count: int
-    """Elements that there is room for."""
+    """Elements that the buffer can hold."""
 
     def takes(self, source: int, tag: int, comm: str) -> bool:
         return self.comm == comm and self.source in (ANY, source) and self.tag in (ANY, tag)
@@ -62,7 +46,7 @@ class Posted:
 class Message:
     """One message; `received_at` is None while it is on its way.
 
-    One that its sender still waits with, in a send that blocks, has `elements`, and no size.
+    The message of a blocking send without an answer has `elements`, and size 0.
     """
 
     source: int
@@ -71,24 +55,24 @@ class Message:
     comm: str
     size_bytes: int
     sent_at: int
-    """The event of its sender, and of its receiver."""
+    """Event of the sender; `received_at`: event of the receiver."""
     received_at: int | None
     expected: bool = False
-    """On its way: a receive that could take it has been posted."""
+    """It is on its way, and a receive that could take it has been posted."""
     elements: int | None = None
 
 
 @dataclass(frozen=True)
 class Queues:
-    """Those of one rank at an event."""
+    """The queues of one rank at an event."""
 
     rank: int
     event: int
     posted: tuple[Posted, ...]
     incoming: tuple[Message, ...]
-    """Sent to it and not received, in the order of each channel."""
+    """Sent to the rank and not received, in the order of each channel."""
     outgoing: tuple[Message, ...]
-    """Sent by it and not received."""
+    """Sent by the rank and not received."""
     received: tuple[Message, ...]
     """The newest ones last."""
 
@@ -100,8 +84,10 @@ def queues(
     newest: int = 8,
     asked: Mapping[int, Call] | None = None,
 ) -> list[Queues]:
-    """Of RANKS, when each rank of the job stands at the event that AT says; NEWEST received.
-    ASKED: the calls that ranks are in, which have had no answer."""
+    """The queues of RANKS at the positions AT (rank -> event of all ranks of the job).
+
+    NEWEST: how many received messages are listed.  ASKED: calls of ranks that have no answer.
+    """
     calls = asked or {}
     waits = [
         one for rank, call in calls.items() for one in _blocking_send(messages, at, rank, call)
@@ -157,6 +143,8 @@ def posted_receives(communication: RankCommunication, rank: int, event: int) -> 
             pending.pop(item.request, None)
     found = []
     for item in pending.values():
+        if item.peer == PROC_NULL:  # completes at once without a message (MPI-4.0, 3.10)
+            continue
         comm = communication.communicator(item.comm, item.event)
         source = _member(comm, item.peer)
         found.append(
@@ -166,8 +154,8 @@ def posted_receives(communication: RankCommunication, rank: int, event: int) -> 
 
 
 def never_completed(communication: RankCommunication, rank: int) -> list[tuple[Posted, bool]]:
-    """Receives of a rank that has ended which it never completed, and if their message was there
-    at MPI_Finalize."""
+    """The receives that an ended rank never completed, each with whether its message had come by
+    MPI_Finalize."""
     finalize = next(int(one["nr"]) for one in mpi_functions() if one["name"] == "MPI_Finalize")
     came = [one for one in communication.items() if one.nr == finalize and one.what == What.RECV]
     before = posted_receives(communication, rank, came[0].event - 1) if came else []
@@ -180,22 +168,23 @@ def never_completed(communication: RankCommunication, rank: int) -> list[tuple[P
 def _blocking_receive(
     communication: RankCommunication, rank: int, event: int, call: Call
 ) -> list[Posted]:
-    """The receive that RANK waits in, after EVENT."""
-    names = _RECEIVES.get(call.name)
-    if names is None or call.arguments["source"] == _PROC_NULL:
+    """The blocking receive in which RANK waits after EVENT."""
+    name = RECEIVES.get(call.name)
+    if name is None or call.arguments["source"] == PROC_NULL:
         return []
     comm = communication.communicator(call.arguments["comm"], event)
     source = _member(comm, call.arguments["source"])
-    tag, count = (call.arguments[name] for name in names)
+    tag = call.arguments[name]
+    count = call.arguments["recvcount" if call.name == "MPI_Sendrecv" else "count"]
     return [Posted(rank, event + 1, source, tag, comm.name, 0, count)]
 
 
 def _blocking_send(
     messages: Messages, at: Mapping[int, int], rank: int, call: Call
 ) -> list[Message]:
-    """What RANK waits with, unless its receiver has it already."""
-    name = _SENDS.get(call.name)
-    if name is None or call.arguments["dest"] == _PROC_NULL:
+    """The message of the blocking send in which RANK waits, unless it has been received."""
+    name = SENDS.get(call.name)
+    if name is None or call.arguments["dest"] == PROC_NULL:
         return []
     communication = messages.communication(rank)
     comm = communication.communicator(call.arguments["comm"], at[rank])
@@ -218,7 +207,7 @@ def _member(comm: Communicator, rank: int) -> int:
 
 
 def unreceived(messages: Messages, at: Mapping[int, int], source: int, dest: int) -> list[Message]:
-    """What SOURCE had sent to DEST, and DEST not received, where both stand."""
+    """Messages that SOURCE had sent to DEST, and DEST had not received, at their positions."""
     sender, receiver = messages.communication(source), messages.communication(dest)
     found = []
     for (to, comm, tag), sends in sender.sends.items():

@@ -1,9 +1,9 @@
-"""Which work request put bytes into memory, from the logs of both sides.
+"""Which work request wrote bytes into memory, from the logs of both sides.
 
-Requests of a queue pair are carried out in their order (InfiniBand Architecture Specification
-vol. 1, 9.5), and the software HCA says of what it writes which message of which queue pair it was:
-the n-th since the two were connected is the n-th that was posted there.  Nobody else knows: what a
-real HCA has written can be seen, but not whose it was.
+Requests of a queue pair are carried out in order (InfiniBand Architecture Specification vol. 1,
+9.5).  For each write the software HCA notes the queue pair and the number of the message since the
+two were connected; the n-th message is the n-th request posted there.  A real HCA does not tell:
+its writes are seen, but not their sender.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import struct
 from collections import defaultdict
 from dataclasses import dataclass
 
+from rdb.errors import RdbError
 from rdb.recording.log.record import Kind, Note, Record
 from rdb.recording.log.verbs_calls import Call, WorkRequest, posted, verbs_call
 from rdb.recording.rank import RankRecording
+from rdb.recording.verbs.begun import begun_with
 
 _NOTE_ARRIVAL = struct.Struct("<QQIIII")  # struct verbs_note_arrival
-_NUMBER = struct.Struct("<I")  # of a queue pair
+_NUMBER = struct.Struct("<I")  # number of a queue pair
 _NUMBERS = 1 << 24
 _LOCAL = frozenset({7, 8})  # IBV_WR_LOCAL_INV, IBV_WR_BIND_MW: no message
 _RESET = 0  # IBV_QPS_RESET
@@ -25,19 +27,19 @@ _RESET = 0  # IBV_QPS_RESET
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Bytes that a peer's request wrote: queue pairs by number, the message counted from 0."""
+    """A write by a peer's request: numbers of both queue pairs, number of the message from 0."""
 
     at_ns: int
     source: int
     dest: int
     number: int
     offset: int
-    """Of the bytes that were asked for, in the message."""
+    """Offset in the message of the bytes that were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A request that became a message."""
+    """A posted request that became a message."""
 
     event: int
     at_ns: int
@@ -46,14 +48,17 @@ class Post:
 
 @dataclass
 class _Life:
-    """A queue pair between two RESETs."""
+    """A queue pair between two RESETs.
 
-    posts: list[Post]
+    A post of None was made before the recording began, which is a branch.
+    """
+
+    posts: list[Post | None]
     peer: int = 0
 
 
 def arrival_into(record: Record, addr: int, size: int) -> Arrival | None:
-    """The newest request that this event let (over)write any of these bytes."""
+    """The last arrival in this event that wrote any of these bytes."""
     found = None
     for chunk in record.chunks:
         if chunk.addr or chunk.note != Note.ARRIVAL:
@@ -65,11 +70,19 @@ def arrival_into(record: Record, addr: int, size: int) -> Arrival | None:
 
 
 class Posts:
-    """What one process posted, by the number of the queue pair."""
+    """The requests that one process posted, by the number of the queue pair."""
 
     def __init__(self, recording: RankRecording) -> None:
         self._lives: dict[int, list[_Life]] = defaultdict(list)
         numbers: dict[int, int] = {}
+        begun = begun_with(recording.path)
+        for pair in begun["pairs"] if begun else ():
+            handle, number = pair["fields"][:2]
+            numbers[handle] = number
+            # The restart made these before the branch's own (rdb/live/verbs/begun.py).
+            again = [WorkRequest(*words) for _, words in pair["sends"]]
+            made = pair["before"] + sum(one.opcode not in _LOCAL for one in again)
+            self._lives[number].append(_Life([None] * made, pair["peer"]))
         index = recording.index
         for place in index.of_kind(Kind.HYPERCALL):
             call = verbs_call(index.number(place))
@@ -97,9 +110,11 @@ class Posts:
         self._lives[number][-1].peer = peer or self._lives[number][-1].peer
 
     def of(self, arrival: Arrival) -> Post | None:
-        """The request of an arrival, if it was made here: the newest that is not too late.
+        """The request of an arrival if this process posted it: the newest that is not too late.
 
-        A call has the time of its end, before which its message may arrive: then it is the first.
+        The time of a post is the end of its call, and its message may arrive before that.  So if
+        all candidates are too late, the first is taken.  Raises RdbError if it was posted
+        before the branch of this recording.
         """
         candidates = [
             post
@@ -107,5 +122,8 @@ class Posts:
             if life.peer == arrival.dest
             for post in life.posts[arrival.number :: _NUMBERS]
         ]
-        in_time = [post for post in candidates if post.at_ns <= arrival.at_ns]
-        return in_time[-1] if in_time else candidates[0] if candidates else None
+        in_time = [post for post in candidates if post is None or post.at_ns <= arrival.at_ns]
+        found = in_time[-1:] or candidates[:1]
+        if found == [None]:
+            raise RdbError("the request was posted before this branch began")
+        return found[0] if found else None

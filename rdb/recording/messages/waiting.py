@@ -1,13 +1,15 @@
-"""Which rank waits for which: the wait-for graph of a job, and the deadlock in it.
+"""Which rank waits for which: the wait-for graph of a job, and its deadlocks.
 
-Each rank stands at an event and asks for a call.  Most calls wait for somebody: a receive for its
-sender, a collective for the members that have not come to it.  A rank is deadlocked if nobody that
-it waits for can ever go on: who computes can, who has ended cannot, who waits for all of several
-ranks can if all of them can, who waits for any of them if one can.
+Each rank is at an event and has asked for a call.  Most calls wait for other ranks: a receive for
+its sender, a collective for the members that have not called it.  A rank is deadlocked if no rank
+that it waits for can ever go on.  A rank that computes can go on; one that has ended cannot; one
+that waits for all of several ranks can if all of them can, one that waits for any of them if one
+can.
 
-What the logs leave open is not guessed.  Where receives may have taken one message or another
-(matching.py) each way is looked at; a need that is in doubt is taken as one and as none.  A rank
-that is stuck in every case is deadlocked; one that is in some of them perhaps is.
+What the logs leave open is not guessed.  If receives may have taken one message or another
+(matching.py), each possibility is examined.  A doubtful need is examined as real and as not real.
+A rank that is stuck in every case is deadlocked; one that is stuck in some cases is perhaps
+deadlocked.
 """
 
 from __future__ import annotations
@@ -51,10 +53,10 @@ POLLS = frozenset(
     )
 )
 ASLEEP = "a thread"
-"""In place of a call: each thread of the rank waits for another one."""
+"""Stands for a call: each thread of the rank waits for another thread of the rank."""
 _ASLEEP = "all its threads wait for each other: only a signal or another process may wake them"
 _TWO_ALIKE = "two of its threads send or receive at once: which did so first is not known"
-_OTHER_THREADS = "it has other threads, and what those do next is not known"
+_OTHER_THREADS = "it has other threads, and it is not known what they do next"
 _LOCKING = frozenset(
     (
         "MPI_Win_lock",
@@ -83,19 +85,19 @@ _OUTSIDE = frozenset(
 _BUFFERED = frozenset(("MPI_Bsend", "MPI_Ibsend", "MPI_Bsend_init"))
 _MAY_BE_BUFFERED = "MPI may have buffered a message that nobody has received"
 _SYNCHRONOUS = frozenset(("MPI_Ssend", "MPI_Issend", "MPI_Ssend_init"))
-_IMPLEMENTED = "the MPI may have a collective wait for more ranks than those whose data it needs"
+_IMPLEMENTED = "in this MPI a collective may also wait for ranks whose data it does not need"
 
 
 @dataclass(frozen=True)
 class Call:
-    """What a rank asks for where it stands: an MPI call that has not been answered."""
+    """The MPI call in which a rank is at its position, which has no answer yet."""
 
     name: str
     text: str
-    """With its arguments."""
+    """The call with its arguments."""
     arguments: Mapping[str, int]
     requests: tuple[int, ...] = ()
-    """Of a call that waits for requests: their ids, of those that are no MPI_REQUEST_NULL."""
+    """Of a call that waits for requests: their ids, without MPI_REQUEST_NULL."""
     thread: int = 1
 
 
@@ -105,16 +107,16 @@ class Need:
 
     what: str
     ranks: tuple[int, ...]
-    """Who could bring it about; any one of them if `any_of`, else all of them are needed."""
+    """The ranks that are needed: any one of them if `any_of`, else all."""
     any_of: bool = False
     notes: tuple[str, ...] = ()
     doubt: str = ""
-    """Why it is not known whether it, or who of its ranks, is needed.  Of the needs in doubt of a
-    rank that waits for all at least one is real."""
+    """Why it is not known whether the need is real, or which of its ranks are needed; "": it is
+    known.  If a rank waits for all of its needs, at least one of the doubtful ones is real."""
     perhaps_none: bool = False
-    """In doubt, and not even that: the rank may wait for nothing."""
+    """The need is doubtful, and the rank may wait for nothing at all."""
     of: int = 0
-    """Of a call that waits for any of several requests: for which of them."""
+    """Of a call that waits for any of several requests: index of the request."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class Waiter:
     """One of the needs is enough (MPI_Waitany)."""
     deadlocked: bool = False
     perhaps: bool = False
-    """It is deadlocked in some of the cases that the logs leave open."""
+    """The rank is deadlocked in some of the cases that the logs leave open."""
 
     @property
     def waits_for(self) -> tuple[int, ...]:
@@ -138,7 +140,7 @@ class Waiter:
 
 @dataclass(frozen=True)
 class WaitFor:
-    """The graph."""
+    """The wait-for graph."""
 
     waiters: tuple[Waiter, ...]
     free: tuple[int, ...]
@@ -146,10 +148,10 @@ class WaitFor:
     ended: Mapping[int, str]
     deadlocked: tuple[int, ...]
     cycle: tuple[int, ...] = ()
-    """Ranks each of which waits for the next, the last one for the first; empty: there is none."""
+    """Ranks each of which waits for the next, the last one for the first; empty: no cycle."""
     notes: tuple[str, ...] = field(default=())
     certain: bool = False
-    """There is a deadlock, if not always of the same ranks."""
+    """There is a deadlock in every case, perhaps of different ranks."""
     unknown: tuple[str, ...] = ()
     """Why it cannot be known whether other ranks are deadlocked; empty: it is known."""
 
@@ -164,9 +166,13 @@ def wait_for(
     threaded: Collection[int] = (),
     beside: Mapping[int, Sequence[Call]] = MappingProxyType({}),
 ) -> WaitFor:
-    """AT: where each rank stands; CALLS: what those ask for that have not ended; ANSWERED: those
-    of them that got their answer later in the recording; LOST: ranks of which nothing is known;
-    THREADED: those of which other threads may do something; BESIDE: what other threads ask for."""
+    """The wait-for graph of a job.
+
+    AT: event of each rank.  CALLS: calls of the ranks that have not ended.  ENDED: rank -> how it
+    ended.  ANSWERED: ranks of CALLS whose call was answered later in the recording.  LOST: ranks
+    of which nothing is known.  THREADED: ranks whose other threads may go on.  BESIDE: calls of
+    other threads.
+    """
     stands = {rank: (call, *beside.get(rank, ())) for rank, call in calls.items()}
     matching = Matching(messages, at, stands)
     worlds, more = matching.worlds()
@@ -202,7 +208,7 @@ def wait_for(
 
 
 def _blocks(call: Call) -> bool:
-    """Does it wait, unless what it waits for is there?"""
+    """Is it a call that can wait for other ranks?"""
     name = call.name
     if name in _WAITS_ALL | _WAITS_ANY:
         return bool(call.requests)
@@ -220,12 +226,12 @@ def _blocks(call: Call) -> bool:
 
 @dataclass(frozen=True)
 class _Job:
-    """What is the same in all worlds."""
+    """What all worlds have in common."""
 
     messages: Messages
     matching: Matching
     calls: Mapping[int, Sequence[Call]]
-    """Of each rank: at least one."""
+    """At least one call for each rank."""
     ended: Mapping[int, str]
     lost: Collection[int]
     threaded: Collection[int]
@@ -240,7 +246,7 @@ def _any_of(call: Call) -> bool:
 
 
 def _either(calls: Sequence[Call], asked: Sequence[Sequence[Need]]) -> Iterable[Need]:
-    """What threads wait for of which one is enough."""
+    """The needs of several threads, numbered (`of`) so that one thread's are enough."""
     first = 0
     for call, needs in zip(calls, asked, strict=True):
         thread = f" (thread {call.thread}: {call.name})" if len(calls) > 1 else ""
@@ -251,7 +257,7 @@ def _either(calls: Sequence[Call], asked: Sequence[Sequence[Need]]) -> Iterable[
 
 
 class _Case:
-    """One world, and who waits in it."""
+    """The ranks that wait in one world."""
 
     def __init__(self, needs: _Needs) -> None:
         self.waiters: dict[int, Waiter] = {}
@@ -268,7 +274,7 @@ class _Case:
             self.waiters[rank] = Waiter(rank, needs.at[rank], calls[0], tuple(found), any_of)
 
     def stuck(self, ended: Mapping[int, str], answered: Collection[int], doubtful: int) -> set[int]:
-        """Ranks that can never go on, if needs in doubt are real (DOUBTFUL), or are not."""
+        """Ranks that can never go on, if doubtful needs are real (DOUBTFUL 1) or not (0)."""
         stuck = set(self.waiters).difference(answered)
 
         def can_come(need: Need) -> bool:
@@ -300,7 +306,7 @@ class _Case:
 
 
 def _worst(cases: list[_Case], every: list[set[int]]) -> _Case:
-    """That in which most ranks are stuck."""
+    """The case in which most ranks are stuck."""
     best = max(range(len(every)), key=lambda number: len(every[number]))
     return cases[best // 2]
 
@@ -316,9 +322,9 @@ def _reasons(
     lost: Collection[int],
     more: bool,
 ) -> Iterable[str]:
-    """Why it is not known who is deadlocked."""
+    """Why it is not known which ranks are deadlocked."""
     if more:
-        yield "receives from any source may have taken messages in more ways than can be looked at"
+        yield "receives from MPI_ANY_SOURCE may have matched in more ways than rdb can try"
     if perhaps:
         graph = _worst(cases, every).waiters
         doubts = [(rank, need.doubt) for rank in graph for need in graph[rank].needs if need.doubt]
@@ -326,19 +332,19 @@ def _reasons(
             ranks = sorted({rank for rank, one in doubts if one == doubt})
             yield f"{'rank' if len(ranks) == 1 else 'ranks'} {','.join(map(str, ranks))}: {doubt}"
         if len({frozenset(one) for one in every[1::2]}) > 1:
-            yield "receives from any source may have taken one message or another"
+            yield "it is not known which message a receive from MPI_ANY_SOURCE took"
     if lost and not surely:
-        yield f"nothing is known of rank {','.join(map(str, sorted(lost)))}"
+        yield f"there is no recording of rank {','.join(map(str, sorted(lost)))}"
     all_wait = waits and set(at) == {*waits, *ended} and not lost
     if all_wait and not surely and not perhaps and not more:
         yield (
-            "each rank stands in a call that waits, and by the logs what some of them wait for is "
-            "there: the recording may end right before they go on"
+            "each rank is in a call that waits, but by the logs some of these calls can return: "
+            "the recordings may end right before that"
         )
 
 
 def _cycle(waiters: Mapping[int, Waiter], stuck: set[int]) -> tuple[int, ...]:
-    """The shortest one among those that are stuck; of equal ones that with the lowest rank."""
+    """The shortest cycle of stuck ranks; of equally short ones that with the lowest rank."""
     best: tuple[int, ...] = ()
     for start in sorted(stuck):
         came: dict[int, int] = {}
@@ -361,12 +367,12 @@ def _cycle(waiters: Mapping[int, Waiter], stuck: set[int]) -> tuple[int, ...]:
 
 
 def _alike(one: str, other: str) -> bool:
-    """The same procedure, with large counts or without."""
+    """Are these the same procedure, apart from large counts?"""
     return one.removesuffix("_c") == other.removesuffix("_c")
 
 
 def _comm_of(arguments: Mapping[str, int]) -> int | None:
-    """Of a communicator with a topology it is the one that it was made of."""
+    """The call's communicator; for a call that makes a topology, the old communicator."""
     return arguments.get("comm", arguments.get("comm_old"))
 
 
@@ -386,7 +392,7 @@ class _Needs:
         self._numbers = {name: nr for nr, (name, _) in collectives().items()}
 
     def of(self, rank: int, call: Call) -> list[Need]:
-        """What a call waits for; nothing: it can go on, or does not wait for other ranks."""
+        """What a call waits for; empty: it can go on, or does not wait for other ranks."""
         name, arguments = call.name, call.arguments
         comm = self._comm(rank, _comm_of(arguments))
         found: list[Need | None] = []
@@ -399,7 +405,7 @@ class _Needs:
         if name in SENDS and comm and arguments["dest"] != PROC_NULL:
             dest = self._world(comm, arguments["dest"])
             sent = self._send(rank, dest, arguments[SENDS[name]], comm, -1)
-            if sent and any(found):  # it waits for a message, so perhaps for nothing else
+            if sent and any(found):  # its receive waits, so perhaps its send does not
                 sent = replace(sent, doubt=_MAY_BE_BUFFERED)
             found.append(sent)
         if name in _PROBES and comm:
@@ -431,7 +437,7 @@ class _Needs:
         return [need for need in found if need is not None]
 
     def _completion(self, rank: int, call: Call, comm: Communicator | None) -> list[Need]:
-        """Of requests, waited for or polled; of a message that is polled for."""
+        """The needs of a call that waits for or polls requests, or polls for a message."""
         any_of = _any_of(call)
         asked = [self._request(rank, of) for of in call.requests]
         found = [needs for needs in asked if needs is not None]
@@ -443,10 +449,10 @@ class _Needs:
             need = self._on_window(rank, replace(call, name="MPI_Win_wait"))
             found.append([] if need is None else [need])
         elif not call.requests:
-            found.append([Need(f"what {call.name} asks for", ())])
+            found.append([Need(f"the operation that {call.name} tests", ())])
         if any_of and [] in found:
             return []
-        if any_of or sum(map(len, found)) == 1:  # it stands there: that is not complete
+        if any_of or sum(map(len, found)) == 1:  # the call waits, so the send is not complete
             found = [
                 [replace(needs[0], doubt="")]
                 if [need.doubt for need in needs] == [_MAY_BE_BUFFERED]
@@ -455,12 +461,12 @@ class _Needs:
             ]
         needs = [replace(need, of=of) for of, one in enumerate(found) for need in one]
         if call.name in POLLS:
-            why = f"it polls with {call.name}: what else it does meanwhile is not known"
+            why = f"it polls with {call.name}, and may do other work between two calls"
             return [replace(need, doubt=why, perhaps_none=True) for need in needs]
         return needs
 
     def mismatches(self) -> Iterable[str]:
-        """Collectives that are not the same one in all ranks."""
+        """Messages about ranks that call different collectives as the n-th of a communicator."""
         groups: dict[tuple[str, int], dict[str, list[int]]] = {}
         for rank, call in self._each():
             comm = self._comm(rank, _comm_of(call.arguments))
@@ -472,17 +478,17 @@ class _Needs:
                 said = ", ".join(
                     f"{name} in rank {','.join(map(str, ranks))}" for name, ranks in names.items()
                 )
-                yield f"collective {number + 1} of {comm_name} is not the same one: {said}"
+                yield f"ranks differ in collective {number + 1} of {comm_name}: {said}"
 
     def _each(self) -> Iterable[tuple[int, Call]]:
         return ((rank, call) for rank, calls in self.calls.items() for call in calls)
 
     def _called(self, rank: int, name: str) -> Call | None:
-        """Its call of that procedure in which it stands."""
+        """The unanswered call of that procedure by RANK."""
         return next((call for call in self.calls.get(rank, ()) if call.name == name), None)
 
     def doubt(self, calls: Sequence[Call]) -> str:
-        """Of a rank with several threads in calls."""
+        """Why the order of the calls of several threads is not known; "": it is."""
         for kind in (SENDS, RECEIVES):
             comms = [call.arguments["comm"] for call in calls if call.name in kind]
             if len(set(comms)) < len(comms):
@@ -495,19 +501,19 @@ class _Needs:
         return self._messages.communication(rank).communicator(number, self.at[rank])
 
     def _members(self, comm: Communicator) -> tuple[int, ...]:
-        """Of an intercommunicator the remote ones."""
+        """Members of a communicator; of an intercommunicator the remote group."""
         if comm.members is not None:
             return comm.members
         return (*self._here(comm), *(self._lost if comm.name == WORLD.name else ()))
 
     def _all(self, comm: Communicator) -> tuple[int, ...]:
-        """Those that make a collective on it."""
+        """The ranks that take part in a collective on a communicator."""
         if not comm.inter:
             return self._members(comm)
         return tuple(sorted({*self._here(comm), *self._members(comm)}))
 
     def _here(self, comm: Communicator) -> list[int]:
-        """Ranks that have it, or a file of that name."""
+        """Ranks that have the communicator, or a file of that name."""
         known = {rank: self._messages.communication(rank) for rank in self.at}
         return [
             rank
@@ -520,7 +526,7 @@ class _Needs:
         return members[rank] if 0 <= rank < len(members) else rank
 
     def _done(self, rank: int, comm: str) -> int:
-        """How many collectives RANK has behind it on that communicator, window or file."""
+        """How many collectives RANK has completed on a communicator, window or file."""
         communication = self._messages.communication(rank)
         calls = communication.collectives.get(comm) or communication.on_files.get(comm) or ()
         return sum(communication.event(place) <= self.at[rank] for place in calls)
@@ -528,12 +534,12 @@ class _Needs:
     def _needed(
         self, rank: int, name: str, comm: Communicator, number: int, root: int
     ) -> list[Need | None]:
-        """Of a collective on a communicator: those whose data it needs, and those for whom the MPI
-        may have it wait besides; if all of the first have come it waits for one of the others."""
+        """The needs of a collective: ranks whose data it needs, and ranks for which the MPI may
+        wait in addition.  If all of the former have called it, it waits for one of the latter."""
         missing = self._missing(rank, name, comm, number)
         needed, what = self._bring(rank, name, comm, root), f"{name} on {comm.name}"
         if needed is None:
-            why = "the log does not say who the neighbours are"
+            why = "the log does not say which ranks are its neighbours"
             need = self._lacking(what, missing)
             return [need and replace(need, doubt=why)]
         others = self._lacking(what, [one for one in missing if one not in needed])
@@ -543,22 +549,22 @@ class _Needs:
         ]
 
     def _bring(self, rank: int, name: str, comm: Communicator, root: int) -> Collection[int] | None:
-        """Whose data RANK needs in a collective (MPI-4.0, 6.2.3); None: that is not known."""
+        """Ranks whose data RANK needs in a collective (MPI-4.0, 6.2.3); None: not known."""
         flow, members = collectives()[self._numbers[name]][1], self._members(comm)
         if flow is Flow.LATER:
             neighbors = self._messages.communication(rank).neighbors.get(comm.name)
             return members if "idup" in name else neighbors
         if flow is Flow.ALL:
-            return members  # of an intercommunicator those of the other group
+            return members  # of an intercommunicator: the other group
         if flow is Flow.UPWARDS:
             return members[: members.index(rank)] if rank in members else ()
         roots = members[root : root + 1] if root >= 0 else ()
         if flow is Flow.FROM_ROOT:
             return () if rank in roots else roots
-        return members if rank in roots or root < PROC_NULL else ()  # that is MPI_ROOT
+        return members if rank in roots or root < PROC_NULL else ()  # below it: MPI_ROOT
 
     def _missing(self, rank: int, name: str, comm: Communicator, number: int) -> list[int]:
-        """Who has not come to a collective."""
+        """Ranks that have not called a collective."""
         missing = []
         for one in self._all(comm):
             if one == rank:
@@ -578,7 +584,7 @@ class _Needs:
         return missing
 
     def _collective(self, rank: int, name: str, comm: Communicator, number: int) -> Need | None:
-        """One that each needs all for."""
+        """The need of a collective in which each rank needs all others."""
         missing = self._missing(rank, name, comm, number)
         return self._lacking(f"{name} on {comm.name}", missing)
 
@@ -587,7 +593,7 @@ class _Needs:
         for given in ("local_comm", "comm", "intercomm"):
             if call.name in meetings().values() and given in call.arguments:
                 return self._comm(rank, call.arguments[given])
-        comm = _comm_of(call.arguments)  # those that make a file or a window have one, too
+        comm = _comm_of(call.arguments)  # calls that make a file or a window have one
         if comm is None and "fh" in call.arguments:
             return self._messages.communication(rank).file(call.arguments["fh"], self.at[rank])
         if comm is None and "win" in call.arguments:
@@ -624,7 +630,8 @@ class _Needs:
         return self._lacking(f"{what} on {window.name}", ranks)
 
     def _lock(self, rank: int, call: Call, window: Communicator) -> Need | None:
-        """Who has a lock that this one excludes; a lock may be taken later than it is asked for."""
+        """Ranks whose lock excludes the one of this call.  A lock may be acquired later than the
+        call that asks for it (MPI-4.0, 12.5.3)."""
         asks = call.name in ("MPI_Win_lock", "MPI_Win_lock_all")
         target = self._target(call)
         own = self._messages.communication(rank).locks.get(window.name)
@@ -649,7 +656,7 @@ class _Needs:
         need = Need(f"{what} on {window.name}", tuple(sorted(set(holders))))
         if asks and len(need.ranks) == 1 and not perhaps:
             return need
-        why = "the log does not say who of several ranks has a lock"
+        why = "the log does not say which of several ranks holds the lock"
         return replace(need, doubt=why, perhaps_none=perhaps or not asks)
 
     @staticmethod
@@ -657,15 +664,15 @@ class _Needs:
         return ALL if "_all" in call.name else call.arguments["rank"]
 
     def _on(self, rank: int, call: Call, window: Communicator) -> bool:
-        """Is the call, in which it stands, on that window?"""
+        """Is the unanswered call of RANK on that window?"""
         there = self._where(rank, call)
         return there is not None and there.name == window.name
 
     def _holders(
         self, rank: int, window: Communicator, target: int, exclusive: bool
     ) -> tuple[list[int], bool]:
-        """Ranks that may have a lock that RANK's excludes, and whether somebody else may who can
-        go on if that is so: who waits for nothing but that lock."""
+        """Ranks that may hold a lock that excludes RANK's, and whether another rank may hold one
+        that waits only for that lock, and can go on if it has it."""
         found, goes_on = [], False
         for one in self.at:
             locks = self._messages.communication(one).locks.get(window.name)
@@ -678,7 +685,7 @@ class _Needs:
             calls = self.calls.get(one, ()) if one != rank else ()
             call = next((call for call in calls if call.name in _LOCKING), None)
             if call and self._on(one, call, window):
-                if exclusive and call.name == "MPI_Win_lock_all":  # of some targets it may have it
+                if exclusive and call.name == "MPI_Win_lock_all":  # it may have some targets
                     found.append(one)
                 if held and {lock.target for lock in held} == {self._target(call)} - {ALL}:
                     goes_on = True
@@ -703,11 +710,12 @@ class _Needs:
         ]
         if not others:
             return None
-        why = f"the log does not say who has made its call of {name}"
+        why = f"the log does not say which ranks have called {name}"
         return Need(f"{name} of other ranks", tuple(others), doubt=why)
 
     def _met(self, rank: int, *key: object) -> int:
-        """How often RANK has made a call there where it stands."""
+        """How often RANK has made such a call by its position; KEY: as in
+        `RankCommunication.met`."""
         if rank not in self.at:
             return 0
         met = self._messages.communication(rank).met
@@ -716,7 +724,8 @@ class _Needs:
     def _meeting(
         self, rank: int, name: str, where: Communicator, ranks: Iterable[int], *also: object
     ) -> Need | None:
-        """Who has not come to the call in which RANK stands; ALSO: what else its calls agree in."""
+        """Ranks that have not made the call in which RANK is; ALSO: what else the calls agree
+        in."""
         number = self._met(rank, name, where.name, *also)
         missing = [
             one
@@ -743,7 +752,7 @@ class _Needs:
         name, where = call.name, self._where(rank, call)
         if where is None:
             return None
-        if name != "MPI_File_close":  # a name is used once: who has it no more has freed it
+        if name != "MPI_File_close":  # names are unique, so a rank frees each only once
             ranks = [one for one in self._all(where) if not self._met(one, name, where.name)]
             need = self._meeting(rank, name, where, ranks)
         else:
@@ -753,7 +762,7 @@ class _Needs:
         return need and (need if name in _WAITS_TO_FREE else replace(need, doubt=_IMPLEMENTED))
 
     def _intercomm(self, rank: int, arguments: Mapping[str, int]) -> list[Need | None]:
-        """Its own group, and that of the leader on the other side."""
+        """The needs in the rank's own group, and in that of the remote leader."""
         name = "MPI_Intercomm_create"
         local = self._comm(rank, arguments["local_comm"])
         if local is None:
@@ -762,7 +771,7 @@ class _Needs:
         leader = self._world(local, arguments["local_leader"])
         call = self._called(leader, name)
         if call is None or not self._stands_in(leader, name, local):
-            return found  # it is past that, or missing
+            return found  # the leader is past this call, or has not come
         peers = self._comm(leader, call.arguments["peer_comm"])
         if peers is None:
             return found
@@ -784,7 +793,7 @@ class _Needs:
         return found
 
     def _world_rank(self, comm: Communicator, rank: int) -> int:
-        """What a rank of the job is there."""
+        """The rank in COMM of a rank of the job."""
         members = self._members(comm)
         return members.index(rank) if rank in members else rank
 
@@ -802,17 +811,18 @@ class _Needs:
         return self._messages.communication(rank).group(number & 0xFFFFFFFF, self.at[rank])
 
     def _outside(self, rank: int, call: Call) -> Need | None:
-        """With processes that have no logs here, once all that have one are there."""
+        """The need of a call that also waits for processes without logs here.  It comes up when all
+        ranks with a log have made the call."""
         comm = self._where(rank, call)
         if comm is not None:
             need = self._meeting(rank, call.name, comm, self._all(comm))
             if need is not None or call.name == "MPI_Intercomm_merge":
                 return need
-        why = f"the log does not say whether the others of {call.name} come"
-        return Need(f"{call.name} elsewhere", (), doubt=why, perhaps_none=True)
+        why = f"processes outside of this job take part in {call.name}, and have no log here"
+        return Need(f"{call.name} in another job", (), doubt=why, perhaps_none=True)
 
     def _has_begun(self, rank: int) -> bool:
-        """Has it done anything in MPI where it stands?"""
+        """Has the rank called MPI before its position?"""
         items = self._messages.communication(rank).items() if rank in self.at else iter(())
         first = next(items, None)
         return first is not None and first.event <= self.at[rank]
@@ -852,7 +862,7 @@ class _Needs:
         return Need(what, tuple(ranks), any_of=anybody, notes=tuple(notes))
 
     def _notes(self, source: int, rank: int, tag: int, comm: Communicator) -> Iterable[str]:
-        """What has become of messages that one might have thought would come."""
+        """What became of messages from SOURCE that could have matched."""
         if source not in self.at:
             return
         sender = self._messages.communication(source)
@@ -869,8 +879,8 @@ class _Needs:
                     left.append(
                         (
                             item.event,
-                            f"rank {source} has sent it {item.size_bytes} bytes with tag {sent}"
-                            f"{where} (event {item.event}), which it has not received",
+                            f"rank {source} has sent {item.size_bytes} bytes with tag {sent}"
+                            f"{where} (event {item.event}), which were not received",
                         )
                     )
             taker = self._world_of.taker(rank, on, way)
@@ -884,7 +894,7 @@ class _Needs:
             yield f"rank {source} has ended ({self._ended[source]})"
 
     def _send(self, rank: int, dest: int, tag: int, comm: Communicator, number: int) -> Need | None:
-        """NUMBER: which message of its channel it is; -1: the newest."""
+        """The need of a send; NUMBER: index of the message in its channel; -1: the newest."""
         if dest in self.at:
             sent = self._matching.sent(dest, comm.name).get((rank, tag), [])
             if number < 0:
@@ -898,11 +908,11 @@ class _Needs:
         return Need(what, (dest,), notes=tuple(notes))
 
     def _request(self, rank: int, request: int) -> list[Need] | None:
-        """What a request waits for; more than one thing if it both sends and receives; None: it is
-        not active, so a call for several passes over it (MPI-4.0, 3.7.5)."""
+        """The needs of a request, several if it both sends and receives; None: it is inactive, so a
+        call for several requests ignores it (MPI-4.0, 3.7.5)."""
         parts = self._matching.last[rank].get(request, [])
         if not parts:
-            why = "it waits for a request whose operation the log does not describe"
+            why = "the log does not describe the operation of the request"
             return [Need("a request", (), doubt=why, perhaps_none=True)]
         if not any(self._active(rank, request, item) for item, _ in parts):
             return None
@@ -910,7 +920,7 @@ class _Needs:
         return [need for need in found if need is not None]
 
     def _active(self, rank: int, request: int, item: Item) -> bool:
-        """Else it was not started, or has been waited for."""
+        """Has the request been started and not been completed?"""
         name = (mpi_name(item.nr) or "").removesuffix("_c")
         if item.what == What.MADE and name in ("MPI_Psend_init", "MPI_Precv_init"):
             return self._job.partitioned.active(rank, request, self.at)
@@ -938,7 +948,7 @@ class _Needs:
         return [self._sent(rank, place, comm)]
 
     def _made(self, rank: int, request: int, item: Item) -> Need | None:
-        """A request that is no message and no collective on a communicator."""
+        """The need of a request that is neither a message nor a collective on a communicator."""
         name = (mpi_name(item.nr) or "").removesuffix("_c")
         communication = self._messages.communication(rank)
         if name in ("MPI_Psend_init", "MPI_Precv_init"):
@@ -967,7 +977,7 @@ class _Needs:
         return None
 
     def _sent(self, rank: int, place: int, comm: Communicator) -> Need | None:
-        """A nonblocking send: has it been received?"""
+        """The need of a nonblocking send that has not been received."""
         communication = self._messages.communication(rank)
         item = communication.item(place)
         name = mpi_name(item.nr) or ""

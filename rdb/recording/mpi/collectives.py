@@ -1,4 +1,4 @@
-"""Which functions of MPI are collectives, on whose ranks, and whose data they bring to whom."""
+"""Which MPI functions are collectives, on which ranks, and how their data flows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 from rdb.recording.log.describe import mpi_functions
 
-NOPRECEDE = 2  # MPI_MODE_NOPRECEDE as the log has it: such a fence waits for nobody
+NOPRECEDE = 2  # MPI_MODE_NOPRECEDE as the log has it: such a fence does not wait
 
 _TO_ALL = (
     "Barrier Allreduce Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce_scatter "
@@ -25,15 +25,15 @@ _AMONG_NEIGHBOURS = (
 
 
 class Flow(IntEnum):
-    """Whose data a collective brings to whom."""
+    """From which ranks a collective brings data to a rank."""
 
     ALL = 1
     FROM_ROOT = 2
     TO_ROOT = 3
     UPWARDS = 4
-    """From the ranks below."""
+    """From all lower ranks."""
     LATER = 5
-    """Among neighbours alone, or not known when it was complete: not known who waited for whom."""
+    """From neighbours only, or the completion is not known: it is not known which rank waited."""
 
 
 _FLOWS = {
@@ -47,7 +47,7 @@ _FLOWS = {
 
 
 def on_whose_ranks(params: Sequence[str]) -> str:
-    """The parameter on whose ranks a collective is."""
+    """Name of the parameter with the communicator of a collective."""
     return "comm_old" if "comm_old" in params else "comm"
 
 
@@ -68,7 +68,7 @@ def collectives() -> dict[int, tuple[str, Flow]]:
 
 
 def nonblocking(name: str) -> bool:
-    """Of a collective."""
+    """Is the collective NAME nonblocking?"""
     return name.startswith("MPI_I") or name == "MPI_Comm_idup"
 
 
@@ -81,7 +81,7 @@ def window_calls() -> dict[int, str]:
 
 @cache
 def meetings() -> dict[int, str]:
-    """Hypercall number -> name, of calls in which ranks meet that are not among the collectives."""
+    """Hypercall number -> name, of calls in which ranks meet, other than `collectives`."""
     names = {
         *("MPI_Intercomm_create", "MPI_Intercomm_merge", "MPI_Comm_create_group"),
         *("MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept", "MPI_Comm_connect"),
@@ -99,6 +99,6 @@ _ON_FILES = (
 
 @cache
 def file_collectives() -> dict[int, str]:
-    """Hypercall number -> name, of the calls on files that all ranks make that have one open."""
+    """Hypercall number -> name, of collective calls on open files."""
     names = {f"MPI_File_{name}{large}" for name in _ON_FILES.split() for large in ("", "_c")}
     return {int(one["nr"]): one["name"] for one in mpi_functions() if one["name"] in names}

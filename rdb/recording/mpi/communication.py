@@ -1,8 +1,8 @@
-"""What one rank said to others: its messages and collectives, from its log alone.
+"""Messages and collectives of one rank, from its log alone.
 
-The log is read by librdblog (interposer/log/log_messages.h), which gives one item of fixed size for
-each send, receive, collective and posted receive.  They stay in that form; who wants to see one
-unpacks it, so that a rank with a million messages costs some dozen megabytes and a second.
+librdblog (interposer/log/log_messages.h) reads the log and returns one item of fixed size for each
+send, receive, collective and posted receive.  Items stay packed and are unpacked one at a time: a
+rank with a million messages costs some dozen megabytes and one second.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import re
 import struct
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -36,17 +36,17 @@ from rdb.recording.mpi.collectives import (
 from rdb.recording.mpi.epochs import Epochs
 from rdb.recording.mpi.locks import Locks, lock_calls
 
-_BEGUN = "mpi-begun"  # what a branch began with: interposer/mpi/lower/restart_journal.c
+_BEGUN = "mpi-begun"  # what a branch began with: interposer/mpi/lower/restart/restart_journal.c
 _SEND = re.compile(r"send peer=(-?\d+) tag=(\d+) comm=(\d+) bytes=(\d+)")
 _GOING = re.compile(r"collective request=(\d+) comm=(\d+)")
 _ITEM = struct.Struct("<5Q2i4I")  # struct log_message
-_EVENT, _PEER, _COMM_ID, _REQUEST, _NR, _WHAT = 0, 40, 48, 52, 56, 60  # offsets in it
-# Where they say how much they receive, from whom, with which tag, on what; and the request.
+_EVENT, _PEER, _COMM_ID, _REQUEST, _NR, _WHAT = 0, 40, 48, 52, 56, 60  # offsets in an item
+# Indices of the parameters count, source, tag (of the receive), communicator and request.
 _EXCHANGES = {
     "MPI_Isendrecv": (6, 8, 9, 10, 11),
     "MPI_Isendrecv_replace": (1, 5, 6, 7, 8),
 }
-_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/crossing/gate.h
+_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/interface/gate.h
 _FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
 _WORLD, _SELF = 2, 3  # ids of the predefined communicators
 _GROUP = re.compile(r"group=(\d+) ranks=([-\d,]*)\Z")
@@ -70,15 +70,18 @@ class What(IntEnum):
     STARTED = 7
     PREPARED = 8
     CANCELLED = 9
-    """The newest receive of that request; with order 0 only MPI_Cancel has been called."""
+    """The newest receive of that request was cancelled; order 0: MPI_Cancel has been called
+    only."""
     MATCHED = 10
-    """By MPI_Mprobe, MPI_Improbe: the request is the message's handle."""
+    """Matched by MPI_Mprobe or MPI_Improbe: the request is the message's handle."""
     FREED = 11
-    """The window, communicator or file that is `request`."""
+    """The window, communicator or file `request` was freed."""
     MADE = 12
-    """A request of another kind, or one that is not started yet."""
+    """A request of another kind was made, or one that is not started yet."""
     MET = 13
-    """In one of `meetings`."""
+    """A call of `meetings`."""
+    PROBED = 14
+    """A probe has found a message; order: its own if it was matched, else the next receive's."""
 
 
 class Item(NamedTuple):
@@ -90,25 +93,25 @@ class Item(NamedTuple):
     order: int
     address: int
     peer: int
-    """Of a message the other rank of the job (-1: none of it), of a call the root or source."""
+    """Of a message: the other rank of the job (-1: outside of the job).  Of a call: the root."""
     tag: int
     comm: int
-    """Of a call on a window that window."""
+    """Of a call on a window: the window."""
     request: int
-    """What a call made: a request, or a window."""
+    """The request, window or file that a call made."""
     nr: int
     what: int
 
 
 @dataclass(frozen=True)
 class Communicator:
-    """As one rank knows it."""
+    """A communicator, window or file as one rank knows it."""
 
     name: str
-    """The same in all its ranks."""
+    """The same name in all its ranks."""
     members: tuple[int, ...] | None
-    """Ranks of the job in its order; of an intercommunicator the remote ones.  None: whoever has a
-    communicator of that name."""
+    """Ranks of the job, in the communicator's order; of an intercommunicator the remote group.
+    None: all ranks that have a communicator of that name."""
     inter: bool = False
 
 
@@ -118,7 +121,7 @@ WORLD = Communicator("MPI_COMM_WORLD", None)
 
 @cache
 def _library() -> tuple[Any, Any, Any, int]:
-    """librdblog and its table of the calls that are wanted."""
+    """cffi's FFI object, librdblog, the table of wanted calls and its length."""
     ffi, library = log_library()
     functions = mpi_functions()
     count = 1 + max((int(one["nr"]) & 0xFFFF for one in functions), default=-1)
@@ -171,7 +174,7 @@ def _library() -> tuple[Any, Any, Any, int]:
 
 
 def _makes_a_request(name: str) -> bool:
-    """Of which no note of the log says more."""
+    """Does it make a request that no note of the log describes?"""
     name = name.removesuffix("_c")
     other = {"MPI_Grequest_start", "MPI_Imrecv", "MPI_Raccumulate", "MPI_Rget", "MPI_Rput"}
     other.add("MPI_Rget_accumulate")
@@ -181,7 +184,7 @@ def _makes_a_request(name: str) -> bool:
 
 
 def last_received(path: Path, before_event: int) -> int | None:
-    """The last event up to BEFORE_EVENT that completed a receive."""
+    """The last event up to BEFORE_EVENT that completed a receive; None: there is none."""
     view, _keep = _read(path, calls=False)
     whats, events = _column(view, _WHAT, "I"), _column(view, _EVENT, "Q")
     for place in reversed(range(bisect_right(events, before_event))):
@@ -191,7 +194,10 @@ def last_received(path: Path, before_event: int) -> int | None:
 
 
 def _read(path: Path, calls: bool) -> tuple[memoryview, Any]:
-    """All items of a log, and whose memory that is; without CALLS only those of notes."""
+    """All items of a log, and the owner of their memory; without CALLS only items of notes.
+
+    Raises VersionMismatch, DamagedRecording or RdbError if the log cannot be read.
+    """
     ffi, library, wanted, wanted_count = _library()
     found = ffi.new("struct log_message **")
     count = ffi.new("size_t *")
@@ -218,26 +224,26 @@ def _read(path: Path, calls: bool) -> tuple[memoryview, Any]:
 
 
 def _column(view: memoryview, offset: int, code: str) -> memoryview:
-    """One member of all items: ten times as quick as to unpack them."""
+    """One member of all items; ten times as fast as unpacking them."""
     size = struct.calcsize(code)
     return view.cast("B").cast(code)[offset // size :: _ITEM.size // size]  # type: ignore[call-overload,no-any-return]
 
 
 @cache
 def _nonblocking() -> frozenset[int]:
-    """Numbers of the collectives that are complete later than they return."""
+    """Hypercall numbers of nonblocking collectives."""
     return frozenset(nr for nr, (name, _) in collectives().items() if nonblocking(name))
 
 
 class RankCommunication:
     """One rank's messages by channel and its collectives by communicator, in MPI's order.
 
-    Messages are named by the places of their items (`item`).
+    A message is named by the place of its item (`item`).
     """
 
     def __init__(self, path: Path, world_first: int = 0, rank: int | None = None) -> None:
-        """WORLD_FIRST: the rank of the job that is 0 in this one's MPI_COMM_WORLD, from which the
-        log counts: of processes that the program spawned it is not 0.  RANK: of the job."""
+        """WORLD_FIRST: rank of the job that is rank 0 of this process's MPI_COMM_WORLD; not 0 for
+        processes that the program spawned.  RANK: this process's rank of the job."""
         self._path = path
         self._world_first, self._own = world_first, rank
         # Spawned processes have a world of their own.
@@ -250,30 +256,31 @@ class RankCommunication:
         self.sends: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
         self.receives: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
         self.collectives: dict[str, array[int]] = defaultdict(lambda: array("Q"))
+        self.probed: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
         self.posted = array("Q")
         self.completed: dict[tuple[str, int], int] = {}
         """(communicator, number of the nonblocking collective on it) -> event that completed it."""
         self.born: dict[str, tuple[int, str]] = {}
-        """By the names of communicators: the event and the call that made it."""
+        """Name of a communicator -> the event and the call that made it."""
         self.epochs: dict[str, Epochs] = defaultdict(Epochs)
-        """By the names of windows."""
+        """Name of a window -> its epochs."""
         self.locks: dict[str, Locks] = defaultdict(Locks)
         self._windows: dict[int, str] = {}
         self.on_files: dict[str, array[int]] = defaultdict(lambda: array("Q"))
-        """Collective calls on a file, by what all its ranks call it."""
+        """Name of a file -> places of the collective calls on it."""
         self.files: set[str] = set()
         self.met: dict[tuple[object, ...], list[int]] = defaultdict(list)
-        """Events of meetings, frees, nonblocking collectives on files: by the call, where, and
-        what else has to agree."""
+        """(call, name of the communicator, window or file, what else the ranks agree in) -> events
+        of meetings, frees and nonblocking collectives on files."""
         self._groups: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
         self.neighbors: dict[str, tuple[int, ...]] = {}
-        """By the names of communicators: from whom this rank gets data among neighbours."""
+        """Name of a communicator -> the neighbours from which this rank gets data."""
         self._files: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
         self.communicators: dict[str, Communicator] = {self._world.name: self._world}
         self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
         self._sent_before: list[Item] = []
-        """Of a branch: messages that were under way when it began, as sent at event 0; their places
-        come after those of the log."""
+        """Messages that were under way when a branch began, as if sent at event 0.  Their places
+        follow those of the log."""
         self._sort()
 
     def _read(self) -> memoryview:
@@ -288,7 +295,7 @@ class RankCommunication:
         if place >= self.count:
             return self._sent_before[place - self.count]
         item = Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
-        if item.what in (What.SEND, What.RECV):
+        if item.what in (What.SEND, What.RECV, What.PROBED):
             return item._replace(peer=self._rank(item.peer))
         return item
 
@@ -296,7 +303,8 @@ class RankCommunication:
         return map(Item._make, _ITEM.iter_unpack(self._view))
 
     def of_receives(self) -> Iterator[tuple[int, Item]]:
-        """With their places: all but sends and collectives that made no request, which are most."""
+        """Items with their places, without sends and collectives that made no request (most
+        items)."""
         whats, requests = self._column(_WHAT, "I"), self._column(_REQUEST, "I")
         told = (_CALL, int(What.SEND))
         for place, (what, request) in enumerate(zip(whats, requests, strict=True)):
@@ -309,7 +317,7 @@ class RankCommunication:
         return int(self._events[place])
 
     def ordinal(self, place: int) -> int:
-        """Of a send: the how-manieth of its event."""
+        """Index of a send among the sends of its event."""
         if place >= self.count:
             return place - self.count
         event, before = self.event(place), 0
@@ -319,6 +327,13 @@ class RankCommunication:
                 break
             before += 1
         return before
+
+    def found(self) -> Iterator[tuple[Channel, int, int]]:
+        """Messages that a probe has found: channel, event of the probe, number in the channel."""
+        for channel, places in self.probed.items():
+            orders = [self.item(place).order for place in self.receives.get(channel, ())]
+            for place in places:
+                yield channel, self.event(place), bisect_left(orders, self.item(place).order)
 
     def unfinished(self) -> list[int]:
         """Places of nonblocking collectives that the rank never completed."""
@@ -331,8 +346,8 @@ class RankCommunication:
         ]
 
     def calls(self, name: str) -> Iterator[tuple[int, int, int | None]]:
-        """Of each collective on that communicator: which call it was, its root (of one on a window
-        what it asserts), and the event by which it was complete; None: it never was."""
+        """For each collective on that communicator: hypercall number, root (on a window: the
+        assertion), and the event that completed it (None: it was not completed)."""
         later, nrs, peers = _nonblocking(), self._column(_NR, "I"), self._column(_PEER, "i")
         for number, place in enumerate(self.collectives[name]):
             nr = nrs[place]
@@ -340,16 +355,16 @@ class RankCommunication:
             yield nr, peers[place], complete
 
     def window(self, number: int) -> Communicator | None:
-        """The ranks of a window and their name for it, of the newest one with that id."""
+        """The newest window with that id."""
         return self.communicators.get(self._windows.get(number, ""))
 
     def file(self, number: int, event: int) -> Communicator | None:
-        """The ranks that have opened a file, and their name for it, by its id at an event."""
+        """The file that an id named at an event."""
         known = [one for since, one in self._files[number] if since <= event]
         return known[-1] if known else None
 
     def communicator(self, number: int, event: int | None = None) -> Communicator:
-        """What this rank's id of a communicator meant at an event (None: at the end)."""
+        """The communicator that an id named at an event (None: at the end)."""
         if number == _WORLD:
             return self._world
         if number < _FIRST_DYNAMIC:
@@ -372,7 +387,7 @@ class RankCommunication:
         usual -= locking.keys() | on_files.keys()
         whats, comms, nrs = (self._column(one, "I") for one in (_WHAT, _COMM_ID, _NR))
         for place, (what, comm, nr) in enumerate(zip(whats, comms, nrs, strict=True)):
-            if nr in usual and what == _CALL and comm in names:  # most of all
+            if nr in usual and what == _CALL and comm in names:  # the most frequent case
                 if comm != _SELF:
                     self.collectives[names[comm]].append(place)
                 continue
@@ -415,6 +430,8 @@ class RankCommunication:
                 self.sends[(self._rank(raw[5]), name, raw[6])].append(place)
             elif what == What.RECV:
                 self.receives[(self._rank(raw[5]), name, raw[6])].append(place)
+            elif what == What.PROBED:
+                self.probed[(self._rank(raw[5]), name, raw[6])].append(place)
             elif what == What.CALL:
                 if comm != _SELF:
                     if raw[8] and raw[9] in later:
@@ -433,7 +450,7 @@ class RankCommunication:
             self.receives[channel] = self._in_order(places)
 
     def _make_window(self, number: int, comm: str) -> None:
-        """Windows of a communicator are made in the same order by all its ranks."""
+        """Names a window by its number: all ranks of a communicator make windows in one order."""
         name = f"window {len(self.collectives[comm])} of {comm}"
         self._windows[number] = name
         known = self.communicators.get(comm)
@@ -474,23 +491,23 @@ class RankCommunication:
             self.met[(name, peers.name, item.peer, item.tag)].append(item.event)
 
     def group(self, number: int, event: int) -> tuple[int, ...] | None:
-        """The ranks of a group by its id at an event; None: not known."""
+        """The ranks of the group that an id named at an event; None: not known."""
         known = [ranks for since, ranks in self._groups[number] if since <= event]
         return known[-1] if known else None
 
     def _rank(self, peer: int) -> int:
-        """The rank of the job; -1: not known (interposer/mpi/lower/worlds.h)."""
+        """The rank of the job; -1: not known (interposer/mpi/lower/objects/worlds.h)."""
         return peer + self._world_first if peer >= 0 else max(-2 - peer, -1)
 
     def _in_order(self, places: array[int]) -> array[int]:
-        """As the receives were posted; mostly that is how they were completed, too."""
+        """Receives in the order of posting, which mostly is the order of completion."""
         orders = [self.item(place).order for place in places]
         if all(first <= second for first, second in itertools.pairwise(orders)):
             return places
         return array("Q", [place for _, place in sorted(zip(orders, places, strict=True))])
 
     def _learn(self, item: Item, names: dict[int, str], made: dict[str, int]) -> None:
-        """A text note: that of a new communicator says its id, and what all its ranks call it."""
+        """Reads a text note: a new communicator, group or epoch, or neighbours."""
         text = self._text(item)
         made_group = _GROUP.match(text)
         if made_group is not None:
@@ -518,7 +535,7 @@ class RankCommunication:
             return file.read(item.size_bytes).decode(errors="replace")
 
     def begun_with(self) -> list[str]:
-        """Of a branch: what it had in MPI when it began, a line for each."""
+        """Lines with the MPI objects and messages that a branch began with; empty: no branch."""
         try:
             return (self._path / _BEGUN).read_text(encoding="ascii").splitlines()
         except FileNotFoundError:
@@ -531,7 +548,7 @@ class RankCommunication:
         pending: dict[str, int] = defaultdict(int)
         freed = ""
         for line in lines:
-            if line.startswith("freed "):  # what the message in the next line left on
+            if line.startswith("freed "):  # the freed communicator of the message in the next line
                 text = line.removeprefix("freed ")
                 was = _COMM.match(text)
                 assert was is not None
@@ -551,7 +568,7 @@ class RankCommunication:
             elif begun := _GOING.match(line):
                 request, comm = map(int, begun.groups())
                 name = names.get(comm) or self.communicator(comm).name
-                pending[name] -= 1  # before those of the log
+                pending[name] -= 1  # numbers below 0: before those of the log
                 going[request] = (name, pending[name])
 
     def _name(self, text: str, event: int, names: dict[int, str], made: dict[str, int]) -> None:
@@ -567,14 +584,14 @@ class RankCommunication:
     def _communicator(self, found: re.Match[str], text: str, made: dict[str, int]) -> Communicator:
         members = tuple(self._rank(int(word)) for word in found[5].split(",") if word)
         own = int(found[4])
-        # The remote group's ranks are those of an intercommunicator: one's own is not among them.
+        # The members of an intercommunicator are the remote group, without the rank itself.
         inter = "Intercomm_create" in found[3] or not 0 <= own < len(members)
         inter = inter or (self._own is not None and members[own] != self._own)
         whole = not text.endswith("...")
         context = _context(int(found[2]))
         basis = f"context {context}" if inter else f"context {context} of {members}"
         made[basis] += 1
-        # Two halves of a split may have the same context, and so may one that was freed.
+        # Two parts of a split may have the same context, and so may a freed communicator.
         name = f"context {context}" if inter else f"context {context} of {_spans(members, whole)}"
         if made[basis] > 1:
             name += f" (#{made[basis]})"
@@ -582,14 +599,14 @@ class RankCommunication:
 
 
 def _context(number: int) -> str:
-    """What ranks have agreed upon is how many communicators one had, and its rank."""
+    """Text of a context number, which is made of a number of communicators and a rank."""
     if number >> 24 == 0:
         return str(number)
     return f"{number:x}" if number >> 62 else f"{number >> 24}.{number & 0xFFFFFF}"
 
 
 def _spans(ranks: tuple[int, ...], whole: bool) -> str:
-    """`0-3,8`, in their order."""
+    """`0-3,8`: ranks in their order, runs shortened."""
     parts: list[list[int]] = []
     for rank in ranks:
         if parts and rank == parts[-1][-1] + 1:

@@ -1,7 +1,7 @@
-"""Epochs of one-sided communication that MPI_Win_post, _start, _complete and _wait bound.
+"""Epochs of one-sided communication: MPI_Win_post, _start, _complete, _wait (MPI-4.0, 12.5.2).
 
-MPI_Win_wait returns only when all ranks of its group have called MPI_Win_complete: that is an order
-between them.  The others need not wait for anybody.  Who the group is says a note of the log.
+MPI_Win_wait returns only when all ranks of its group have called MPI_Win_complete: that orders
+them.  The other calls need not wait.  A note of the log names the group.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Group = tuple[int, ...]
 
 @dataclass
 class Epochs:
-    """Those of one rank and one window, in the order of its events."""
+    """The epochs of one rank on one window, in order of events."""
 
     posts: list[tuple[int, Group]] = field(default_factory=list)
     starts: list[tuple[int, Group]] = field(default_factory=list)
@@ -23,11 +23,11 @@ class Epochs:
     completes: list[int] = field(default_factory=list)
 
     def posted(self, origin: int) -> list[tuple[int, int | None]]:
-        """Exposures that ORIGIN may access: event of the post, and of the wait."""
+        """Exposures that ORIGIN may access: (event of the post, event of the wait or None)."""
         return _bounded(self.posts, self.waits, origin)
 
     def started(self, target: int) -> list[tuple[int, int | None]]:
-        """Accesses to TARGET: event of the start, and of the complete."""
+        """Accesses to TARGET: (event of the start, event of the complete or None)."""
         return _bounded(self.starts, self.completes, target)
 
 
@@ -40,7 +40,7 @@ def _bounded(
             following = opened[number + 1][0] if number + 1 < len(opened) else None
             place = bisect_left(closed, event)
             end = closed[place] if place < len(closed) else None
-            # MPI_Win_test closes one, too, and makes no call that is known here.
+            # MPI_Win_test also closes an epoch, but is not among the calls read here.
             found.append((event, end if following is None or (end or 0) < following else None))
     return found
 
@@ -48,7 +48,10 @@ def _bounded(
 def completed(
     rank: int, own: Epochs, others: Mapping[int, Epochs]
 ) -> Iterator[tuple[int, int, int]]:
-    """(event of a wait of RANK, origin, event of its complete); OTHERS: of the same window."""
+    """(event of a wait of RANK, origin, event of its complete).
+
+    OTHERS: epochs of the other ranks on the same window.
+    """
     for origin, theirs in others.items():
         exposures, accesses = own.posted(origin), theirs.started(rank)
         for (_, wait), (_, complete) in zip(exposures, accesses, strict=False):
@@ -57,7 +60,7 @@ def completed(
 
 
 def missing(own: Epochs, others: Mapping[int, Epochs], at: Mapping[int, int], rank: int) -> Group:
-    """Who has not called MPI_Win_complete of the epoch that RANK waits for, where all stand."""
+    """Ranks that have not called MPI_Win_complete of RANK's epoch, at the positions AT."""
     exposed = [one for one in own.posts if one[0] <= at[rank]]
     if not exposed:
         return ()
@@ -72,7 +75,7 @@ def missing(own: Epochs, others: Mapping[int, Epochs], at: Mapping[int, int], ra
 
 
 def unposted(own: Epochs, others: Mapping[int, Epochs], at: Mapping[int, int], rank: int) -> Group:
-    """Who has not called MPI_Win_post for the access that RANK has begun."""
+    """Ranks that have not called MPI_Win_post for the access that RANK has begun."""
     begun = [one for one in own.starts if one[0] <= at[rank]]
     if not begun:
         return ()

@@ -1,11 +1,11 @@
-"""What exclusive locks of windows order.
+"""The order of events that exclusive locks of windows establish (MPI-4.0, 12.5.3).
 
-Of two sections on the same target, one of them under an exclusive lock, one is over before the
-other has its lock.  Which one, the logs say by their times alone.  MPI_Win_lock may return before
-it has the lock, so a section has had it by the answer of its unlock at the latest, and has it until
-that unlock is called at least.  So a section whose unlock was answered before the other's was
-called came first, and who has unlocked after it knows of it.  Where the two calls overlap, or the
-ranks ran on different hosts, whose clocks are not to be compared, nothing is known.
+Of two sections on the same target, one of them under an exclusive lock, one ends before the other
+has its lock.  Only the times in the logs tell which.  MPI_Win_lock may return before it has the
+lock.  So a section has the lock at the latest when its unlock is answered, and keeps it at least
+until its unlock is called.  A section whose unlock was answered before the other's unlock was
+called came first, and is in the past of the other's unlock.  If the two calls overlap, or the ranks
+ran on different hosts with clocks of their own, the order is not known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import cache
 from rdb.recording.log.describe import mpi_functions
 
 ALL = -1
-"""The target of MPI_Win_lock_all, which is a shared lock of each."""
+"""The target of MPI_Win_lock_all, a shared lock of every target."""
 EXCLUSIVE = 1  # MPI_LOCK_EXCLUSIVE and MPI_MODE_NOCHECK as the log has them
 NOCHECK = 1
 _CALLS = ("MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_lock_all", "MPI_Win_unlock_all")
@@ -33,17 +33,17 @@ def lock_calls() -> dict[int, str]:
 
 @dataclass(frozen=True)
 class Section:
-    """From a lock to its unlock."""
+    """The time from a lock to its unlock."""
 
     unlocked: int
-    """The event, and when it was answered."""
+    """Event of the unlock; `at_ns`: when it was answered."""
     at_ns: int
     exclusive: bool
 
 
 @dataclass
 class Held:
-    """A lock that was asked for, whether it is exclusive, and the event that gave it up."""
+    """A lock call: its event, its target, and the event of the unlock (None: none yet)."""
 
     asked: int
     target: int
@@ -53,14 +53,14 @@ class Held:
 
 @dataclass
 class Locks:
-    """The sections of one rank on one window by target, in the order in which they ended."""
+    """The sections of one rank on one window by target, in order of their ends."""
 
     sections: dict[int, list[Section]] = field(default_factory=lambda: defaultdict(list))
     _open: dict[int, bool | None] = field(default_factory=dict)
     _held: list[Held] = field(default_factory=list)
 
     def held(self, event: int) -> list[Held]:
-        """Those that are not given up after an event."""
+        """Locks that were asked for and not released by an event."""
         return [
             one
             for one in self._held
@@ -73,7 +73,7 @@ class Locks:
         if name.endswith("_all"):
             target = ALL
         if "unlock" not in name:
-            # Who says that there is no other lock (NOCHECK) gets none.
+            # With MPI_MODE_NOCHECK no lock is acquired.
             shared = target == ALL or kind != EXCLUSIVE
             self._open[target] = None if assertion & NOCHECK else not shared
             if not assertion & NOCHECK:
@@ -88,7 +88,7 @@ class Locks:
 
 
 class _Ended:
-    """When the sections of a rank on one target had ended, all of them or the exclusive ones."""
+    """Ends of the sections of a rank on one target, sorted by time."""
 
     def __init__(self, sections: list[Section]) -> None:
         ordered = sorted(sections, key=lambda one: one.at_ns)
@@ -100,7 +100,7 @@ class _Ended:
             self.events.append(newest)
 
     def by(self, at_ns: int) -> int | None:
-        """The event of the newest unlock that had been answered."""
+        """Event of the newest unlock answered by a time; None: there is none."""
         place = bisect_right(self.times, at_ns)
         return self.events[place - 1] if place else None
 
@@ -108,8 +108,11 @@ class _Ended:
 def released(
     own: Locks, others: Mapping[int, Locks], called_ns: Callable[[int], int | None]
 ) -> Iterator[tuple[int, int, int]]:
-    """(event of an unlock, another rank, event of its unlock that came before); OTHERS: of the same
-    window and host.  CALLED_NS: when the call that an event answered was made, if that is known."""
+    """(event of an unlock, another rank, event of that rank's earlier unlock).
+
+    OTHERS: locks of other ranks of the same window and host.  CALLED_NS: event -> when its call was
+    made, in ns; None: not known.
+    """
     for target, mine in own.sections.items():
         known: list[tuple[int, _Ended, _Ended]] = []
         for rank, theirs in others.items():

@@ -1,7 +1,7 @@
-"""What a query can ask of an event: its fields by name, from the log alone.
+"""The fields of an event that a query can use, from the log alone.
 
-An event that completed or posted several messages is looked at once for each of them, so that
-`source == 3 and tag == 5` means one and the same message.
+A query is evaluated once for each message that an event completed or posted, so that
+`source == 3 and tag == 5` refers to one message.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from rdb.recording.log.describe import mpi_functions, mpi_parameters
-from rdb.recording.log.record import Kind, Note, Receive, Record, signal_name
+from rdb.recording.log.record import Kind, Note, Receive, Record, signal_name, signed32
 from rdb.recording.log.syscalls import SYSCALLS
 from rdb.recording.log.verbs_calls import verbs_numbers
 from rdb.recording.query.verbs_fields import ITEM_FIELDS, items, parameter_names, parameters
@@ -39,7 +39,7 @@ _BYTES_RESULT = _words(
     "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 sendto recvfrom "
     "sendmsg recvmsg sendfile copy_file_range splice getrandom"
 )
-# The argument that is a path, for those who can read the program's memory.
+# Index of the argument that is a path.  The path itself must be read from the program's memory.
 PATH_ARGUMENT = {
     **dict.fromkeys(
         _words(
@@ -85,7 +85,7 @@ def field_names() -> frozenset[str]:
 
 @cache
 def event_names() -> frozenset[str]:
-    """Bare words that stand for `this is one of those`, lower case."""
+    """Bare words, in lower case, that are true of events of that name."""
     calls = {name for name, _ in SYSCALLS.values()}
     mpi = {dotted(str(function["name"])) for function in mpi_functions()}
     verbs = {dotted(name) for name in verbs_numbers().values()}
@@ -101,7 +101,7 @@ def dotted(name: str) -> str:
 
 
 class Event:
-    """One event, as seen for one of its messages if it has any."""
+    """One event, and the one of its messages or requests that is evaluated."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Event:
         paths: Paths | None,
         number: int | None = None,
     ) -> None:
-        """NUMBER: which one of those that the record stands for, if not the first."""
+        """NUMBER: the event, if it is not the first one of its record.  START_NS: time 0."""
         self.record = record
         self._number = record.event if number is None else number
         self._rank = rank
@@ -122,7 +122,7 @@ class Event:
         self._item: dict[str, Any] | None = None
 
     def each(self) -> Iterator[Event]:
-        """This event for each of its messages, or verbs requests; once, if it has none."""
+        """This event once for each message or verbs request; once if it has none."""
         messages = self._messages() if self.record.kind is Kind.HYPERCALL else []
         requests = items(self.record) if self.name.startswith("verbs.") else []
         if not messages and not requests:
@@ -135,7 +135,7 @@ class Event:
             yield self
 
     def is_a(self, word: str) -> bool:
-        """Is it one of those: a kind, a call's name, `mpi`, `receive`, `send`?"""
+        """Does WORD name the event: its kind, its call, `mpi`, `verbs`, `receive` or `send`?"""
         if word in ("receive", "send"):
             note = Note.RECV if word == "receive" else Note.SEND
             return self._message is not None and self._message[0] is note
@@ -144,7 +144,7 @@ class Event:
         return word in (self.name, _KINDS[self.record.kind])
 
     def get(self, name: str) -> Any:
-        """A field, None if this event has no such."""
+        """The value of a field; None: the event does not have it."""
         record = self.record
         match name:
             case "kind":
@@ -196,10 +196,10 @@ class Event:
 
     def _descriptor(self) -> int | None:
         if self.name in _FD_FIRST:
-            return _signed(self.record.args[0])
+            return signed32(self.record.args[0])
         if self.name in _FD_RESULT:
             return self.record.result
-        return _signed(self.record.args[4]) if self.name == "mmap" else None
+        return signed32(self.record.args[4]) if self.name == "mmap" else None
 
     def _messages(self) -> list[tuple[Note, int, int, int]]:
         found = []
@@ -226,9 +226,3 @@ def _call_names() -> dict[int, str]:
     names = {int(one["nr"]): dotted(str(one["name"])) for one in mpi_functions()}
     verbs = {nr: dotted(name) for nr, name in verbs_numbers().items()}
     return {**names, **verbs, _CLOCK: "clock"}
-
-
-def _signed(value: int) -> int:
-    """An `int` argument: the upper half of the register is not looked at."""
-    low = value & 0xFFFFFFFF
-    return low - (1 << 32) if low >> 31 else low

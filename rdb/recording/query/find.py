@@ -1,4 +1,4 @@
-"""Events that a query is true of, from the log alone."""
+"""The events of which a query is true, from the log alone."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rdb.recording.query.query import Query
 from rdb.recording.rank import RankRecording
 
 _LOOK_EVERY = 4096
-_REMEMBERED = 64  # more than can go round and round (LOG_PERIOD_MAX)
+_REMEMBERED = 64  # more than the longest cycle (LOG_PERIOD_MAX)
 Look = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundEvents:
-    """Events, one after the other, that one record stands for."""
+    """Consecutive events of one record."""
 
     record: Record
     events: range
@@ -33,9 +33,10 @@ def find_events(
     look: Look | None = None,
     paths: Paths | None = None,
 ) -> Iterator[FoundEvents]:
-    """Events in `first` .. `last`, in the order in which they are met.
+    """Matching events in `first` .. `last` (inclusive), in the order of the search.
 
-    `look` is called now and then with the part that is done; what it raises ends the search.
+    `look` is called now and then with the finished part, 0 to 1; an exception of it ends the
+    search. `paths` reads the path argument of a call; without it the field `path` has no value.
     """
     index = recording.index
     first = max(first, query.first)
@@ -48,7 +49,7 @@ def find_events(
     count = max(stop - start, 0)
     start_ns = next(index.records(0, 1)).at_ns if index.count else 0
     asked = 0
-    false: set[tuple[int, int]] = set()  # where there are records that it is not true of
+    false: set[tuple[int, int]] = set()  # positions of records of which the query is not true
 
     def is_true(record: Record, event: int) -> bool:
         nonlocal asked
@@ -89,7 +90,7 @@ def _true_parts(
     backwards: bool,
     is_true: Callable[[Record, int], bool],
 ) -> Iterator[range]:
-    """Of the events of a record: what touches is one."""
+    """The matching ranges of a record's events; adjacent ranges are joined."""
     if len(events) <= 1:
         yield from (events for one in events if is_true(record, one))
         return

@@ -1,12 +1,12 @@
 """Queries over events: `mpi.recv source==3`, `read fd==3 and result<0`, `'tmp' in path`.
 
 A bare word (a call, `mpi.recv`, `signal`, `receive`) is true of events of that name; a condition
-may follow it without `and`.  The rest is an expression of Python's, of which only what is listed
-here is understood: nothing is called and nothing but the event's fields is looked at.  A comparison
-with a field that the event does not have is false.
+may follow it without `and`.  The rest is a subset of Python's expressions, without calls and
+without names other than the event's fields.  A comparison with a field that the event does not have
+is false.
 
-A record may stand for many events, which differ in their numbers alone.  So a query is asked of a
-record as often as comparisons of `event` with a number can change their minds.
+A record may stand for many events that differ only in their numbers.  So a query is evaluated once
+for each part of a record's events in which no comparison of `event` with a number changes.
 """
 
 from __future__ import annotations
@@ -49,14 +49,30 @@ _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     **{ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE},
     ast.Eq: ast.Eq,
 }
-# A leading word and what follows it without an `and`.
+# A leading word that is followed by a condition without `and`.
 _LEADING = re.compile(
     r"^(not\s+)?(?!not\b)([A-Za-z_][\w.]*)\s+(?=[\w('\"-])(?!(?:and|or|in|is|if|not\s+in)\b)"
 )
 
 
+class NotOfEvents(Usage):
+    """A name is neither an event nor a field, or the text is no query.  It may be an expression of
+    the program."""
+
+
+def of_events(text: str) -> tuple[bool, str]:
+    """(True, "") if a text is a query of events, even a wrong one; else False and a hint."""
+    try:
+        Query(text)
+    except NotOfEvents as other:
+        return False, other.hint or ""
+    except Usage:
+        pass
+    return True, ""
+
+
 class Query:
-    """A query, checked; `matches` says of an event whether it is meant."""
+    """A checked query.  Raises Usage, or NotOfEvents for a text that is no query of events."""
 
     def __init__(self, text: str) -> None:
         self.text = text.strip()
@@ -66,21 +82,21 @@ class Query:
             raise Usage(f"a query has at most {_LONG} characters")
         self.uses_paths = False
         self._uses_time = False
-        self._each = False  # what it makes of the number of an event is not known beforehand
-        self._edges: set[int] = set()  # numbers from which on a comparison may say something else
+        self._each = False  # it uses `event` in a way that must be evaluated for each event
+        self._edges: set[int] = set()  # event numbers at which a comparison may change
         self.first, self.last = 0, sys.maxsize
-        """It is true of no event before or after these."""
+        """The query is true of no event outside of these bounds."""
         tree = self._parsed(self.text)
         self._test = self._term(tree)
         self._bound(tree)
 
     def _parsed(self, text: str) -> ast.expr:
-        """A text in quotes is the query within: where it has passed a shell it has none."""
+        """The syntax tree; of a text in quotes that of the text within."""
         source = _LEADING.sub(lambda m: f"{m[1] or ''}{m[2]} and ", text.strip(), count=1)
         try:
             node = ast.parse(source, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise Usage(
+            raise NotOfEvents(
                 f"{self.text!r} is not a query", "for example: read fd==3 and result<0"
             ) from None
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -95,7 +111,11 @@ class Query:
         paths: Paths | None = None,
         number: int | None = None,
     ) -> bool:
-        """Is it true of the event, for one of its messages at least?"""
+        """Is the query true of the event, for at least one of its messages?
+
+        NUMBER: the event, if it is not the first one of its record.  Raises Usage if it has no
+        value.
+        """
         event = Event(record, rank, start_ns, paths, number)
         try:
             return any(bool(self._test(one)) for one in event.each())
@@ -105,11 +125,11 @@ class Query:
 
     @property
     def of_the_call(self) -> bool:
-        """Is it the same for events that differ in their numbers and times alone?"""
+        """Has it the same value for events that differ only in number and time?"""
         return not (self._uses_time or self._each or self._edges)
 
     def pieces(self, events: range, backwards: bool = False) -> Iterator[range]:
-        """Parts, in order, of events of one record: it is true of all of a part or of none."""
+        """Splits events of one record into ranges on each of which the query has one value."""
         way = -1 if backwards else 1
         if self._each:
             yield from (range(one, one + 1) for one in events[::way])
@@ -119,7 +139,7 @@ class Query:
         yield from [range(*pair) for pair in itertools.pairwise(cuts)][::way]
 
     def _bound(self, node: ast.expr) -> None:
-        """Narrows `first` and `last` by what the query says of the number of an event."""
+        """Narrows `first` and `last` by comparisons of `event` with a number."""
         match node:
             case ast.BoolOp(op=ast.And(), values=values):
                 for one in values:
@@ -165,7 +185,7 @@ class Query:
         each = self._each
         terms = [self._operand(node) for node in nodes]
         numbers = _numbers(node for node in nodes if not _is_event(node))
-        if numbers is not None:  # the event's number among constants
+        if numbers is not None:  # `event` is compared with constants only
             self._each = each
             for one in numbers:
                 self._edges |= {math.ceil(one), math.floor(one) + 1}
@@ -197,7 +217,7 @@ class Query:
                 return self._arithmetic(left, op, right)
             case ast.Name() | ast.Attribute():
                 return self._field(_word(node))
-        raise Usage(
+        raise NotOfEvents(
             f"{ast.unparse(node)!r} is not part of a query",
             "fields, numbers, 'texts', comparisons, and, or, not, + - * // % & | ^",
         )
@@ -231,12 +251,15 @@ class Query:
             return name
         if name.startswith("sig"):
             return name
-        import difflib  # late: most names are spelt as they should be
+        import difflib  # imported late: rarely needed
 
         known = sorted(event_names() | field_names())
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]}?" if near else "a call (read, mpi.recv) or a field (fd)"
-        raise Usage(f"{word!r} is neither an event nor a field of one", hint)
+        longer = [one for one in known if one.startswith(f"{name}_")]
+        near = longer or difflib.get_close_matches(name, known, 1)
+        meant = ", ".join(near[:4])
+        hint = f"did you mean {meant}?" if near else "a call (read, mpi.recv) or a field (fd)"
+        kind = Usage if near and word == self.text else NotOfEvents
+        raise kind(f"{word!r} is neither an event nor a field of one", hint)
 
 
 def _is_event(node: ast.expr) -> bool:
@@ -244,7 +267,7 @@ def _is_event(node: ast.expr) -> bool:
 
 
 def _number(node: ast.expr) -> float | None:
-    """Of a number as it is written."""
+    """The value of a numeric literal; None: it is none."""
     match node:
         case ast.Constant(value=int() | float() as value) if math.isfinite(value):
             return value
@@ -255,7 +278,7 @@ def _number(node: ast.expr) -> float | None:
 
 
 def _numbers(nodes: Iterable[ast.expr]) -> list[float] | None:
-    """All numbers; None if there is something else."""
+    """All numbers; None if one of the nodes is not a number."""
     found: list[float] = []
     for node in nodes:
         one = _number(node)
@@ -269,5 +292,5 @@ def _numbers(nodes: Iterable[ast.expr]) -> list[float] | None:
 
 
 def _word(node: ast.expr) -> str:
-    """`a.b` as it was written."""
+    """The text `a.b` of a name."""
     return ast.unparse(node)

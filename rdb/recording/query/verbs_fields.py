@@ -1,4 +1,4 @@
-"""What a query can ask of a verbs call: its arguments, and each request or completion in it."""
+"""The fields of a verbs call that a query can use: arguments, requests, completions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ITEM_FIELDS = ("operation", "wr_id", "status", "qp_num", "bytes")
 
 @cache
 def parameter_names() -> frozenset[str]:
-    """Arguments of all verbs calls."""
+    """Names of the arguments of all verbs calls."""
     return frozenset(name for call in Call for name in call_parameters(call))
 
 
 def parameters(record: Record) -> dict[str, int]:
-    """Arguments by name, signed; of what is no verbs call none."""
+    """Arguments by name, as signed numbers; empty if it is no verbs call."""
     call = verbs_call(record.nr)
     if call is None:
         return {}
@@ -36,7 +36,7 @@ def parameters(record: Record) -> dict[str, int]:
 
 
 def items(record: Record) -> list[dict[str, Any]]:
-    """The requests that a post took, the completions that a poll gave."""
+    """The requests that a post accepted, or the completions that a poll returned."""
     if verbs_call(record.nr) is Call.POLL_CQ:
         if record.result <= 0:
             return []
@@ -45,7 +45,7 @@ def items(record: Record) -> list[dict[str, Any]]:
                 "wr_id": one.wr_id,
                 "status": _STATUS[one.status] if one.status < len(_STATUS) else str(one.status),
                 "qp_num": one.qp_num,
-                # only of receives that succeeded (ibv_poll_cq(3))
+                # valid only for successful receives (ibv_poll_cq(3))
                 "bytes": one.size_bytes if one.received and not one.status else None,
             }
             for one in completions(record)

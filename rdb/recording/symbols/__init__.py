@@ -1,1 +1,1 @@
-"""Symbols and sources of the program, and the names that come from them."""
+"""Symbols and sources of the program, and names from them."""

@@ -1,4 +1,4 @@
-"""What a debugger wants besides the mapped files: detached debug information, and sources."""
+"""Files that a debugger needs besides the mapped ones: detached debug information, sources."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from rdb.recording.symbols.gdb_batch import ask_gdb
 
 DEBUG_FOLDER = Path("/usr/lib/debug")
 SYMBOLS = "symbols"  # folder of an unpacked job that stands for DEBUG_FOLDER
-SOURCES = "sources"  # and for /
+SOURCES = "sources"  # folder of an unpacked job that stands for /
 _SOURCE_MAX_BYTES = 16 << 20
 _GDB_TIMEOUT_S = 120
 _NOTE_BUILD_ID = 3  # NT_GNU_BUILD_ID
@@ -19,25 +20,41 @@ _FULL_NAME = re.compile(r'fullname="((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)")
 
 
-def sections(path: Path) -> dict[str, bytes]:
-    """Those of an ELF file's sections that name other files; and `.debug_info`, empty, if there."""
-    wanted = (".note.gnu.build-id", ".gnu_debugaltlink")
-    found: dict[str, bytes] = {}
+class Section(NamedTuple):
+    name: str
+    flags: int
+    offset: int
+    length: int
+
+
+def section_rows(path: Path) -> list[Section]:
+    """The sections of a 64-bit little-endian ELF file; empty: it is none, or is damaged."""
     with path.open("rb") as file:
         head = file.read(64)
         if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
-            return found
+            return []
         (table,) = struct.unpack_from("<Q", head, 40)
         size, count, names_index = struct.unpack_from("<HHH", head, 58)
         file.seek(table)
         data = file.read(size * count)
         if size < 64 or len(data) < size * count or names_index >= count:
-            return found
+            return []
         rows = [struct.unpack_from("<IIQQQQ", data, size * k) for k in range(count)]
         file.seek(rows[names_index][4])
         names = file.read(rows[names_index][5])
-        for name_at, _, _, _, offset, length in rows:
-            name = names[name_at : names.find(b"\0", name_at)].decode("ascii", "replace")
+    return [
+        Section(names[at : names.find(b"\0", at)].decode("ascii", "replace"), flags, *where)
+        for at, _, flags, _, *where in rows
+    ]
+
+
+def sections(path: Path) -> dict[str, bytes]:
+    """Contents of an ELF file's sections that name other files; `.debug_info`, if it exists, is
+    empty."""
+    wanted = (".note.gnu.build-id", ".gnu_debugaltlink", ".gnu_debuglink")
+    found: dict[str, bytes] = {}
+    with path.open("rb") as file:
+        for name, _, offset, length in section_rows(path):
             if name in wanted and length < 65536:
                 file.seek(offset)
                 found[name] = file.read(length)
@@ -47,7 +64,7 @@ def sections(path: Path) -> dict[str, bytes]:
 
 
 def build_id(note: bytes) -> str | None:
-    """The build id, in hex, from the section that holds it."""
+    """The build id, in hex, from a .note.gnu.build-id section; None: there is none."""
     if len(note) < 16:
         return None
     name_size, size, kind = struct.unpack_from("<III", note)
@@ -58,7 +75,8 @@ def build_id(note: bytes) -> str | None:
 
 
 def debug_files(path: Path, folder: Path = DEBUG_FOLDER) -> Iterator[Path]:
-    """The detached debug information of a binary by its build id, and what that shares (dwz)."""
+    """The detached debug information of a binary, found by its build id, and the file that dwz(1)
+    has split off."""
     identity = build_id(sections(path).get(".note.gnu.build-id", b""))
     if identity is None:
         return
@@ -75,7 +93,7 @@ def debug_files(path: Path, folder: Path = DEBUG_FOLDER) -> Iterator[Path]:
 
 
 def source_files(path: Path) -> list[Path]:
-    """The source files that a binary with debug information was made from, where they are here."""
+    """The source files of a binary with debug information that exist here, up to 16 MiB each."""
     if ".debug_info" not in sections(path):
         return []
     said = ask_gdb(

@@ -1,4 +1,4 @@
-"""GDB, run once for what it says about a file."""
+"""Runs GDB once to ask it about a file."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 
 
 def gdb_program() -> str:
-    """Which one: the user may name it."""
+    """The GDB to run: $RDB_GDB or `gdb`."""
     return os.environ.get("RDB_GDB", "gdb")
 
 
 def gdb_environment() -> dict[str, str]:
-    """GDB 13 ends by itself where there is no PATH."""
+    """The environment with a PATH: without one GDB 13 ends by itself."""
     return {"PATH": os.defpath, **os.environ}
 
 
 def ask_gdb(path: Path, *arguments: str, commands: str = "", timeout_s: float) -> str:
-    """What it prints; empty where it cannot be run or does not end in time."""
+    """The output of GDB; empty if it cannot be run or does not end in time."""
     try:
         done = subprocess.run(
             [gdb_program(), "-nx", "-q", *arguments, path],

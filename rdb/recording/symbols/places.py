@@ -1,4 +1,4 @@
-"""Names for places in a program's files, from the symbols they have: `main (heat.c:42)`."""
+"""Names for places in a program's files, from their symbols: `main (heat.c:42)`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GDB_TIMEOUT_S = 30
 
 
 def address_of(path: Path, offset: int) -> int | None:
-    """The address, as the file's own symbols count, of what is at this offset of an ELF file."""
+    """The link-time address of an offset of an ELF file; None: it is in no PT_LOAD segment."""
     with path.open("rb") as file:
         head = file.read(64)
         if len(head) < 64 or head[:4] != b"\x7fELF":
@@ -34,7 +34,7 @@ def _asking(address: int) -> tuple[str, ...]:
 
 
 def place_name(path: Path, name: str, offset: int) -> str:
-    """`main (heat.c:42)` where the file says so, else `heat+0x1170`."""
+    """`main (heat.c:42)` if the file has symbols, else `heat+0x1170`."""
     plain = f"{name}+{offset:#x}"
     try:
         address = address_of(path, offset)

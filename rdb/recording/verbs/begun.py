@@ -1,7 +1,7 @@
-"""What a branch began with in verbs: beside its log, which does not say how that came to be.
+"""The verbs objects with which a branch began: a file beside its log, which does not have them.
 
-`verbs-begun` is written when the restart is planned (rdb/live/verbs/begun.py), and copied by the
-rank at its cut, which adds the name of the device that it is on now (verbs/lower/restart_saved.c).
+The plan of a restart writes `verbs-begun` (rdb/live/verbs/begun.py).  The rank copies it at its
+cut, and adds the name of its new device (verbs/lower/restart_saved.c).
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ BEGUN, DEVICE = "verbs-begun", "verbs-device"
 
 
 def begun_with(path: Path) -> dict[str, Any] | None:
-    """PATH: the recording's; None: it did not begin in verbs."""
+    """The contents of `verbs-begun`; None: the recording is no branch that began with verbs.
+
+    PATH: the recording's directory.  Raises DamagedRecording.
+    """
     try:
         text = (path / BEGUN).read_text(encoding="ascii")
     except FileNotFoundError:
@@ -32,7 +35,7 @@ def begun_with(path: Path) -> dict[str, Any] | None:
 
 
 def begun_on(path: Path) -> str | None:
-    """The device that it had then."""
+    """Name of the device at the beginning of a branch; None: not known."""
     try:
         return (path / DEVICE).read_text(encoding="utf-8").strip() or None
     except FileNotFoundError:

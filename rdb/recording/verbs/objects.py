@@ -1,7 +1,7 @@
-"""A process's verbs objects at any event: what was made, what is outstanding, what was done.
+"""A process's verbs objects at any event: what exists, what is outstanding, what has completed.
 
-All of it is derived from the log up to there (interposer/verbs/protocol.h), so it can be asked for
-while going backwards as well as forwards.
+The state is derived from the log up to the event (interposer/verbs/protocol.h), so it is known for
+every position.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rdb.recording.log.record import Record
 from rdb.recording.log.verbs_calls import NAMESPACE_VERBS, Call, WorkRequest, posted
 from rdb.recording.verbs.begun import begun_with
+from rdb.recording.verbs.contexts import MAKE, Contexts
 
 if TYPE_CHECKING:
     from rdb.recording.rank import RankRecording
@@ -24,7 +25,7 @@ _NUMBER = struct.Struct("<I")
 
 _STATES = ("RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR", "UNKNOWN")
 _TYPES = {2: "RC", 3: "UC", 4: "UD", 8: "RAW_PACKET", 9: "XRC_SEND", 10: "XRC_RECV"}
-_WC_RECV = 1 << 7  # of enum ibv_wc_opcode, where the status is success
+_WC_RECV = 1 << 7  # enum ibv_wc_opcode: valid if the status is success
 
 _QPS_RESET = 0
 _CHANGE_TRANSLATION, _CHANGE_ACCESS = 1, 4  # enum ibv_rereg_mr_flags
@@ -32,7 +33,7 @@ _CHANGE_TRANSLATION, _CHANGE_ACCESS = 1, 4  # enum ibv_rereg_mr_flags
 
 @dataclass
 class Queue:
-    """Requests that were posted and have not been seen to complete, oldest first."""
+    """A work queue: `outstanding` requests have no completion yet, oldest first."""
 
     outstanding: deque[WorkRequest] = field(default_factory=deque)
     posted: int = 0
@@ -49,7 +50,8 @@ class Queue:
         return any(one.wr_id == wr_id for one in self.outstanding)
 
     def complete(self, wr_id: int, success: bool, in_order: bool) -> None:
-        """A completion; `in_order`: of a send queue, where it stands for all before it, too."""
+        """Takes note of a completion; `in_order` (send queues): it also completes all earlier
+        requests."""
         if not in_order:
             for at, one in enumerate(self.outstanding):
                 if one.wr_id == wr_id:
@@ -64,7 +66,7 @@ class Queue:
 
 @dataclass
 class MemoryRegion:
-    """Registered memory, and the keys by which it is named."""
+    """Registered memory and its keys."""
 
     handle: int
     pd: int
@@ -77,7 +79,7 @@ class MemoryRegion:
 
 @dataclass
 class QueuePair:
-    """A queue pair; `number` is what peers call it."""
+    """A queue pair; `number` is the number that peers use."""
 
     handle: int
     number: int
@@ -94,13 +96,14 @@ class QueuePair:
 
 @dataclass
 class Verbs:
-    """All that one process had at one event."""
+    """The verbs objects of one process at one event."""
 
     event: int
     queue_pairs: dict[int, QueuePair] = field(default_factory=dict)
     regions: dict[int, MemoryRegion] = field(default_factory=dict)
     shared: dict[int, Queue] = field(default_factory=dict)
     completion_queues: set[int] = field(default_factory=set)
+    contexts: Contexts = field(default_factory=Contexts)
     gone: list[QueuePair] = field(default_factory=list)
     """Queue pairs that were destroyed."""
 
@@ -125,7 +128,7 @@ class Verbs:
         }
 
     def seen(self) -> dict[str, Any]:
-        """For a branch that begins here: what its program had, and what it has not seen to end."""
+        """Objects and outstanding requests, as JSON, for a branch that begins here."""
         return {
             "pairs": [
                 {
@@ -144,10 +147,11 @@ class Verbs:
                 for handle, queue in self.shared.items()
             },
             "completion_queues": sorted(self.completion_queues),
+            "contexts": self.contexts.as_json(),
         }
 
     def begin(self, seen: dict[str, Any]) -> None:
-        """As a branch's log goes on from there."""
+        """Sets the state with which a branch began; SEEN: result of `seen`."""
         for one in seen["pairs"]:
             pair = QueuePair(*one["fields"])
             pair.send, pair.recv = _queue(one["send"]), _queue(one["recv"])
@@ -158,6 +162,7 @@ class Verbs:
         for handle, requests in seen["shared"].items():
             self.shared[int(handle)] = _queue(requests)
         self.completion_queues.update(seen["completion_queues"])
+        self.contexts = Contexts(seen.get("contexts"))
 
     def table(self) -> list[tuple[str, ...]]:
         """Rows under HEADER."""
@@ -185,7 +190,7 @@ HEADER = ("QP", "TYPE", "STATE", "PEER", "SENDS", "OUTSTANDING", "RECEIVES", "OU
 
 
 def _done(queue: Queue) -> str:
-    """`12 (4,096 bytes)`, and how many of them failed."""
+    """`12 (4,096 bytes)`: posted requests, and how many failed."""
     text = f"{queue.posted:,} ({queue.posted_bytes:,} bytes)" if queue.posted else "0"
     return f"{text}, {queue.failed:,} failed" if queue.failed else text
 
@@ -240,7 +245,10 @@ def verbs_at(recording: RankRecording, event: int | None = None) -> Verbs:
         if record.result == 0 and call is Call.POLL_CQ:
             continue
         for _ in range(min(repeat, last - first) + 1):
-            _APPLY[call](state, record)
+            if call in MAKE:
+                state.contexts.made(record)
+            if call in _APPLY:
+                _APPLY[call](state, record)
     return state
 
 
@@ -309,13 +317,17 @@ def _destroy_qp(state: Verbs, record: Record) -> None:
 
 
 def _close(state: Verbs, record: Record) -> None:
+    context, holds = record.args[0], state.contexts.holds
     for pair in state.queue_pairs.values():
-        pair.state = "destroyed"
-    state.gone += state.queue_pairs.values()
-    state.queue_pairs.clear()
-    state.regions.clear()
-    state.shared.clear()
-    state.completion_queues.clear()
+        if holds(context, pair.handle):
+            pair.state = "destroyed"
+            state.gone.append(pair)
+    things: dict[int, Any]
+    for things in (state.queue_pairs, state.regions, state.shared):
+        for one in [one for one in things if holds(context, one)]:
+            del things[one]
+    state.completion_queues = {one for one in state.completion_queues if not holds(context, one)}
+    state.contexts.close(context)
 
 
 def _post_send(state: Verbs, record: Record) -> None:
@@ -340,13 +352,13 @@ class Completion:
     wr_id: int
     status: int
     received: bool
-    """Known where the status is success (ibv_poll_cq(3))."""
+    """Valid if the status is success (ibv_poll_cq(3))."""
     size_bytes: int
     qp_num: int
 
 
 def completions(record: Record) -> list[Completion]:
-    """What an ibv_poll_cq() gave the program."""
+    """The completions that an ibv_poll_cq() returned to the program."""
     _, _, at = record.args
     data = record.written(at, max(record.result, 0) * _WC.size)
     return [
@@ -397,4 +409,4 @@ _APPLY = {
     Call.POST_SRQ_RECV: _post_srq_recv,
     Call.POLL_CQ: _poll_cq,
 }
-_NUMBERS = frozenset(NAMESPACE_VERBS << 16 | call for call in _APPLY)
+_NUMBERS = frozenset(NAMESPACE_VERBS << 16 | call for call in (*_APPLY, *MAKE))

@@ -128,6 +128,39 @@ static void datatypes(void)
 	OK(MPI_Type_free(&type));
 }
 
+/* Sends one element of the type to ourselves as ints; the first of them and their number. */
+static void sends(MPI_Datatype type, const int *from, int first, int n)
+{
+	int back[64] = {0};
+	MPI_Status status;
+	MPI_Count count;
+
+	OK(MPI_Type_commit(&type));
+	OK(MPI_Sendrecv_c(from, 1, type, rank, 6, back, 64, MPI_INT, rank, 6, MPI_COMM_WORLD, &status));
+	OK(MPI_Get_count_c(&status, MPI_INT, &count));
+	CHECK(count == n && back[0] == first);
+	OK(MPI_Type_free(&type));
+}
+
+/* Their constructors have integers besides large counts, or none that counts blocks. */
+static void arrays(void)
+{
+	const MPI_Count sizes[] = {5, 6}, parts[] = {2, 3}, starts[] = {1, 2};
+	const int kinds[] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE}, grid[] = {2, 1};
+	const int dargs[] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
+	MPI_Datatype type;
+	int field[30];
+
+	for (int i = 0; i < 30; i++)
+		field[i] = i;
+	OK(MPI_Type_create_subarray_c(2, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &type));
+	sends(type, field, 8, 6);
+	OK(MPI_Type_create_darray_c(2, 1, 2, sizes, kinds, dargs, grid, MPI_ORDER_FORTRAN, MPI_INT, &type));
+	sends(type, field, 1, 12);
+	OK(MPI_Type_create_resized_c(MPI_INT, -8, 24, &type));
+	sends(type, field, 0, 1);
+}
+
 static void many_elements(void)
 {
 	int values[2] = {7, 8}, back[2] = {0};
@@ -202,6 +235,7 @@ int main(int argc, char **argv)
 	messages();
 	collectives();
 	datatypes();
+	arrays();
 	windows();
 	if (argc > 1)
 		files(argv[1]);

@@ -107,25 +107,28 @@ static void own_operation(void)
 	MPI_Op_free(&own);
 }
 
-/* Every other element, by persistent requests. */
+/* Two messages, each of every other element, by persistent requests: what comes in one lies in the gaps of the other. */
 static void persistent(void)
 {
-	MPI_Request requests[2];
+	MPI_Request requests[4];
 	MPI_Datatype type;
 
 	MPI_Type_vector(N / 2, 1, 2, MPI_DOUBLE, &type);
 	MPI_Type_commit(&type);
-	MPI_Recv_init(in, 1, type, (rank + size - 1) % size, 30, MPI_COMM_WORLD, &requests[0]);
-	MPI_Send_init(out, 1, type, (rank + 1) % size, 30, MPI_COMM_WORLD, &requests[1]);
+	for (int i = 0; i < 2; i++) {
+		MPI_Recv_init(in + i, 1, type, (rank + size - 1) % size, 30 + i, MPI_COMM_WORLD, &requests[i]);
+		MPI_Send_init(out + i, 1, type, (rank + 1) % size, 30 + i, MPI_COMM_WORLD, &requests[2 + i]);
+	}
 	MPI_Type_free(&type);
 	for (int i = 0; i < 3; i++) {
-		out[0] = i;
-		MPI_Startall(2, requests);
-		MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+		for (int k = 0; k < N; k++)
+			out[k] = rank + i * k;
+		MPI_Startall(4, requests);
+		MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 		look(in, N);
 	}
-	MPI_Request_free(&requests[0]);
-	MPI_Request_free(&requests[1]);
+	for (int i = 0; i < 4; i++)
+		MPI_Request_free(&requests[i]);
 }
 
 int main(int argc, char **argv)

@@ -49,6 +49,25 @@ static void exchange(MPI_Win win, char *base)
 	MPI_Type_free(&odd);
 }
 
+/* Memory that shares pages with other attached memory, or none, is attached again after it was detached. */
+static void attach_again(void)
+{
+	static char pages[3 * 4096] __attribute__((aligned(4096)));
+	MPI_Win win;
+
+	MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+	for (int turn = 0; turn < 2; turn++) {
+		assert(MPI_Win_attach(win, pages, 4096) == MPI_SUCCESS);
+		assert(MPI_Win_attach(win, pages + 4096, 4096 + 100) == MPI_SUCCESS);
+		assert(MPI_Win_attach(win, pages + 8192 + 100, 100) == MPI_SUCCESS);
+		assert(MPI_Win_detach(win, pages) == MPI_SUCCESS);
+		assert(MPI_Win_detach(win, pages + 4096) == MPI_SUCCESS);
+		assert(MPI_Win_detach(win, pages + 8192 + 100) == MPI_SUCCESS);
+	}
+	MPI_Win_free(&win);
+}
+
 int main(void)
 {
 	static char here[64] __attribute__((aligned(64)));
@@ -77,6 +96,7 @@ int main(void)
 		exchange(win, base);
 		MPI_Win_free(&win);
 	}
+	attach_again();
 	printf("%d: places\n", rank);
 	MPI_Finalize();
 	return 0;

@@ -1,4 +1,4 @@
-/* Plays the operations of its rank from a file, one a line (tests/mpi_player.py makes them): argv[1].  */
+/* Plays the operations of its rank from a file, one a line (tests/kit/mpi_player.py makes them): argv[1].  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

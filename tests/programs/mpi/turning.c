@@ -1,4 +1,4 @@
-/* Each rank's values turn at the rounds that it is told: turning SEED.  tests/test_bisect_oracle.py
+/* Each rank's values turn at the rounds that it is told: turning SEED.  tests/timeline/test_bisect_oracle.py
  * draws the same rounds. */
 #include "check.h"
 

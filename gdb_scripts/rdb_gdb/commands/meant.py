@@ -1,0 +1,113 @@
+"""rdb-meant: GDB's own commands that evaluate expressions, with the variables that are meant."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import gdb
+
+from .. import link
+from ..state import conditions, meant
+from ..values import absent, predicates, pyvalues, quoting, symbols
+from ..values.words import names
+from .command import Command, command, when_opened
+
+# GDB's commands that take one expression (printf: several), with what stands before it.
+_TAKES_ONE = re.compile(
+    r"(?P<command>(?:p(?:r(?:i(?:nt?)?)?)?|ins(?:p(?:e(?:ct?)?)?)?|output|call|disp(?:l(?:ay?)?)?"
+    r"|wa(?:t(?:ch?)?)?|[ra]w(?:a(?:t(?:ch?)?)?)?|wha(?:t(?:is?)?)?|pt(?:y(?:pe?)?)?|x|printf)"
+    r"(?:\s*/\w+)?(?:\s+-l(?:ocation)?\b|\s+-.*?\s--(?=\s))?)"
+    r"(?=[\s(\"'*&])\s*(?P<expression>.+)",
+    re.DOTALL,
+)
+_PRINT = re.compile(r"(?:p|pr|pri|prin|print|ins\w*)(?![\w-])")
+_WATCH = re.compile(r"[ra]?w(?!h)")
+_WATCHED = re.compile(r"(.*?)(\s+(?:if|thread|task|mask)\b.*)?\Z", re.DOTALL)
+
+
+@command("rdb-meant", gdb.COMMAND_DATA)
+class InGdbs(Command):
+    """Run a command of GDB's own with the program's variables: rdb-meant COMMAND
+    For programs that drive GDB.  In print, display and watch, names mean the program's own
+    variables; the answer names those that are not of the selected frame.  Predicates become
+    functions of GDB: `break f if all(a > 0)` is `break f if $all("a > 0")`."""
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        try:
+            execute(argument, from_tty)
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
+
+
+def execute(line: str, from_tty: bool = False) -> None:
+    found = _TAKES_ONE.fullmatch(line)
+    if found is None:
+        with symbols.evaluating():
+            line = conditions.survivable(line)
+            try:
+                gdb.execute(predicates.in_gdbs(line), from_tty)
+            except gdb.error as error:
+                again = conditions.known_at_a_hit(line, error)
+                if again == line:
+                    raise
+                gdb.execute(predicates.in_gdbs(again), from_tty)
+        return
+    command, expression, rest = found["command"], found["expression"], ""
+    if _WATCH.match(command):
+        expression, rest = _WATCHED.fullmatch(expression).groups("")  # type: ignore[union-attr]
+        expression = quoting.unquoted(expression)  # a string literal cannot be watched
+    if _taken:
+        command = _PRINT.sub("call", command, count=1)
+    with meant.here(expression, as_gdb=True) as means, symbols.evaluating():
+        text = predicates.in_gdbs(means.text)
+        if pyvalues.expression(predicates.rest(expression)) is not None or (
+            command.startswith("disp") and absent.may_be(expression, means.text, names(means.text))
+        ):
+            text = predicates.shown(expression)
+        gdb.execute(f"{command} {text}{predicates.in_gdbs(rest)}", from_tty)
+        if means.said:
+            gdb.write(f" ({means.said})" if command.startswith("output") else f"({means.said})\n")
+
+
+class Print(gdb.Command):
+    """print and inspect at GDB's own prompt.  GDB's `call` does the same, except for what has no
+    value; nothing else does what `call` does, or the commands in _HOOKED."""
+
+    def __init__(self, name: str) -> None:
+        self.__doc__ = gdb.execute(f"help {name}", to_string=True)
+        super().__init__(name, gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        line = f"call{'' if argument.startswith('/') else ' '}{argument}"
+        try:
+            (execute if link.opened() else gdb.execute)(line, from_tty)
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
+
+
+# GDB commands that cannot be replaced.  Their expression stays, but hooks choose the frame: inside
+# of a library the program's own frame, unless the user has selected one.
+_HOOKED = ("call", "output", "display", "watch", "rwatch", "awatch")
+_HOOKS = """define hook-{0}
+python import rdb_gdb.state.meant; rdb_gdb.state.meant.to_own()
+end
+define hookpost-{0}
+python import rdb_gdb.state.meant; rdb_gdb.state.meant.back()
+end"""
+
+
+_taken = False
+
+
+@when_opened
+def take_over() -> None:
+    """Replaces `print` and `inspect`, and hooks the others."""
+    global _taken
+    _taken = True
+    for name in ("print", "inspect"):
+        Print(name)
+    for name in _HOOKED:
+        gdb.execute(_HOOKS.format(name), to_string=True)
+    events: Any = gdb.events  # before_prompt passes no event, other than the type stubs say
+    events.before_prompt.connect(meant.back)

@@ -1,0 +1,140 @@
+"""The first or last of several edges (changes from good to bad) between two events.
+
+Halving finds one edge.  The expression reads memory, so any other edge is at a change of one of its
+operands.  The changes between the edge and the event are examined one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import gdb
+
+from .. import link
+from ..state import place
+from . import searching
+from .evaluate import Judge
+
+_CHANGES_MAX = 500
+_LENGTH_MAX = 4096  # bytes of an operand whose changes are examined
+
+
+def refine(judge: Judge, answer: dict[str, Any], last: bool, progress: searching.Progress) -> None:
+    """Replaces the answer's edge by the first or last one between the two events around it."""
+    if answer["gap"]:
+        return
+    moved = True
+    while moved:
+        moved = False
+        place.seek(answer["after_at"])
+        for address, length in judge.operands():
+            if not _one_value(length):
+                continue
+            rows = _changes(address, length, *_span(answer, last), last)
+            found = _edge(judge, rows, answer, progress)
+            if found is not None:
+                answer.update(found)
+                moved = True
+                break
+    place.seek(answer["before"])
+    answer["before"] = link.ask("name")["name"]
+
+
+def between_events(
+    judge: Judge, bad: dict[str, Any], last: bool, events_only: bool, progress: searching.Progress
+) -> dict[str, Any]:
+    """The edge between the first value, which is bad, and the first event at which it is good.
+
+    Raises link.Refused if there is none.
+    """
+    if not events_only:
+        place.seek(bad["bad_at"])
+        judge.verdict()
+        for address, length in judge.operands():
+            if length > _LENGTH_MAX:
+                continue
+            rows = _changes(address, length, bad["first"], bad["until"], last)
+            found = _edge(judge, rows, bad, progress)
+            if found is not None:
+                return {**bad, **found, "gap": False}
+    said = bad["refused"]
+    if bad["before"] is not None:
+        statement = _statement(bad["before"], bad["first"])
+        said = f"false from its first value on, at {statement}: {said}"
+    raise link.Refused(said)
+
+
+def _statement(before: str, first: str) -> str:
+    """The statement that gives it its first value; a local has one where its function begins."""
+    place.seek(before)
+    giving, function = place.short(), place.where()["function"]
+    place.seek(first)
+    return giving if place.where()["function"] == function else place.short()
+
+
+def _changes(address: int, length: int, start: str, end: str, last: bool) -> list[dict[str, Any]]:
+    """Changes in the order in which to examine them; empty if there are too many."""
+    found = searching.ask(
+        "changes",
+        **{"addr": address, "length": length, "from": start, "to": end},
+        **{"limit": _CHANGES_MAX, "frame": None},
+    )
+    if found["interrupted"]:
+        raise KeyboardInterrupt
+    rows: list[dict[str, Any]] = found["rows"]
+    return [] if found["more"] else rows[:: -1 if last else 1]
+
+
+def _one_value(length: int) -> bool:
+    return length <= 64
+
+
+def _span(answer: dict[str, Any], last: bool) -> tuple[str, str]:
+    event = answer["event"]
+    if last:
+        return answer["after_at"], str(event + 1)
+    return str(event), answer["before"]
+
+
+def _edge(
+    judge: Judge, rows: list[dict[str, Any]], answer: dict[str, Any], progress: searching.Progress
+) -> dict[str, Any] | None:
+    """The first of these changes that is an edge, one instruction apart; None: none is."""
+    for number, row in enumerate(rows):
+        progress.say(number / len(rows), ", edges nearby")
+        if link.pressed():
+            raise KeyboardInterrupt
+        place.seek(row["position"])
+        answer["probes"] += 1
+        if judge.verdict()[0] != "bad":
+            continue
+        stepped = searching.ask("step-back")
+        place.forget(stepped)
+        answer["probes"] += 1
+        if judge.verdict()[0] == "good":
+            return {
+                "before": stepped["position"],
+                "after_at": row["position"],
+                "event": stepped["event"],
+            }
+    return None
+
+
+def to_statement() -> None:
+    """Goes from an instruction to the beginning of the user's statement, in the same frame."""
+    frame = gdb.newest_frame()
+    while frame is not None and not frame.find_sal().symtab:
+        frame = frame.older()
+    if frame is None:
+        return
+    at = frame.pc() if frame.level() == 0 else frame.pc() - 1
+    found = re.search(
+        r"starts at address (0x[0-9a-f]+)", gdb.execute(f"info line *{at:#x}", to_string=True)
+    )
+    if found is None or int(found[1], 16) == at:
+        return
+    sp = int(frame.read_register("rsp"))
+    answer = searching.ask("last-at", addr=int(found[1], 16), sp=sp)
+    if answer["position"] is not None:
+        place.seek(answer["position"])

@@ -1,0 +1,224 @@
+"""The verdict on an expression at any position: good, bad or undefined."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gdb
+
+from .. import link
+from ..state import place
+from ..values import binding, cpython, pynames
+from ..values.binding import Binding, Values
+from ..values.lookups import Unbound, Undefined, Unsuited
+from ..values.own_frames import lacks
+from ..values.predicates import Evaluation
+from ..values.words import functions_named, names_of_python, unknown_everywhere
+from . import searching
+
+_LOOKS = 33  # events at which the names are searched
+_CALLS = 500
+_NOWHERE = "the program has no variable and no function of this name."
+
+
+def _looks(first: int, last: int, of_log: str) -> Iterator[set[int]]:
+    """Sets of events at which to search the names.
+
+    First events spread evenly, then events ever closer to both ends, as most events may be the
+    program's start, then MPI calls, of which there are few during loading.  For Python, whose start
+    is long, events ever closer to the end come first.
+    """
+    if of_log:
+        yield _some_of(of_log, first, last)
+    if cpython.running() is not None:
+        yield {last - (1 << bit) for bit in range((last - first).bit_length())}
+    yield {first + (last - first) * at // (_LOOKS - 1) for at in range(_LOOKS)}
+    near = [1 << bit for bit in range(((last - first) // _LOOKS).bit_length())]
+    yield {last - distance for distance in near}
+    yield {first + distance for distance in near}
+    yield _some_of("mpi", first, last)
+
+
+def _some_of(query: str, first: int, last: int) -> set[int]:
+    # Not `all`, which reads the whole log to count the events.
+    options = {"query": query, "way": "next", "limit": _CALLS, "first": first, "last": last}
+    found = [row["event"] for row in searching.ask("find-event", **options)["rows"]]
+    return set(found[:: -(-len(found) // _LOOKS) or 1])
+
+
+class Judge:
+    """Binds an expression to the variables that the user means, and evaluates it at any
+    position."""
+
+    def __init__(self, expression: str) -> None:
+        self.expression = expression
+        self.binding: Binding | None = None
+        self._problem = ""
+        self._missing: str | None = None
+        self._is_text = False  # the missing name is a string in Python
+        self._unsuited = self._absent = False  # result of the last search
+        self._is_otherwise = False  # it is suited elsewhere
+        self._whys: Counter[str] = Counter()
+
+    def bind(
+        self,
+        first: int,
+        last: int,
+        seek: Callable[[int, float], None],
+        of_log: str = "",
+    ) -> None:
+        """Binds the names here, or else at one of a few events between FIRST and LAST, or else in a
+        function that the expression names.
+
+        Events of which the query OF_LOG is true come first.  SEEK goes to an event, and gets the
+        finished part, 0 to 1.  Raises Undefined.
+        """
+        if self._bound():
+            return
+        unknown = unknown_everywhere(self.expression)
+        if unknown is not None:
+            raise Undefined(f'No symbol "{unknown}" in current context: {_NOWHERE}')
+        looked: set[int] = set()
+        for wanted in _looks(first, last, of_log):
+            events = sorted(wanted - looked)
+            for number, event in enumerate(events):
+                seek(event, number / len(events))
+                looked.add(event)
+                if number + 1 < len(events):
+                    link.ask("ahead", str(events[number + 1]))
+                if self._bound():
+                    return
+                if self._is_nowhere(events[number + 1 :], seek):
+                    raise Undefined(f"{self._problem}: {_NOWHERE}")
+                if self._is_unsuited(events[number + 1 :], seek):
+                    raise Undefined(f"{self._problem} (at every position looked at)")
+                if self.binding is not None:
+                    return
+        for pc in functions_named(self.expression):
+            seek(last, 1)
+            arrival = searching.ask("last-at", addr=pc, sp=None)["position"]
+            if arrival is None:
+                continue
+            place.seek(arrival)
+            if self._bound():
+                return
+        if not self._problem:
+            self.binding = Binding(self.expression, gdb.newest_frame())
+            return
+        hint = (
+            "  Name the variable's function (main::x) or file ('heat.c'::x), or the value's "
+            "address (*(double *) 0x...)."
+        )
+        raise Undefined(
+            f"{self._problem}: undefined at all {len(looked)} events that were looked at."
+            f"{hint if self._missing is not None else ''}"
+        )
+
+    def _is_nowhere(self, later: list[int], seek: Callable[[int, float], None]) -> bool:
+        """Does the program have nothing with the missing name?"""
+        name = self._missing
+        if name is None or self._is_text:
+            return False
+        of_python = names_of_python(self.expression)
+        if not any(one.rpartition("::")[2] == name for one in of_python):
+            return lacks(name)
+        # What Python has loaded in the middle of these events and near their end.
+        for events in (reversed(later), later[len(later) // 2 : len(later) // 2 + 1]):
+            for event in events:
+                seek(event, 0)
+                there = pynames.lacks(name)
+                if there is not None:
+                    break
+            else:
+                return False
+            if not there:
+                self._is_text = True
+                return False
+        self._problem = f'No variable "{name}" in Python'
+        return True
+
+    def _is_unsuited(self, later: list[int], seek: Callable[[int, float], None]) -> bool:
+        """Can it not be computed with, here and in the middle and at the end of these events, if it
+        exists there?"""
+        if not self._unsuited or self._is_otherwise:
+            return False
+        problem = self._problem
+        for event in later[-1:] + later[len(later) // 2 : len(later) // 2 + 1]:
+            seek(event, 0)
+            if self._bound() or not (self._unsuited or self._absent):
+                self._is_otherwise = True
+                return False
+        self._problem = problem
+        return True
+
+    def _bound(self) -> bool:
+        self._unsuited, self._absent = False, True
+        try:
+            self.binding = binding.bind(self.expression)
+        except Unbound as unbound:
+            self._unsuited = isinstance(unbound, Unsuited)
+            self._absent = unbound.name is not None
+            if unbound.name is None:  # why it cannot be used tells more than that it is missing
+                self._whys[str(unbound)] += 1
+                self._problem, self._missing = self._whys.most_common(1)[0][0], None
+            elif not self._problem:
+                self._problem, self._missing = str(unbound), unbound.name
+        return self.binding is not None
+
+    @property
+    def exits(self) -> list[int]:
+        """Exits: last instructions at which it may have a value (rdb/timeline/alive.py)."""
+        try:
+            return [] if self.binding is None else self.binding.exits()
+        except (Undefined, gdb.error):
+            return []  # not known
+
+    @property
+    def described(self) -> str:
+        return "" if self.binding is None else self.binding.described
+
+    def value(self) -> Any:
+        """The value here; None: undefined."""
+        try:
+            return self._value()
+        except Undefined:
+            return None
+
+    @property
+    def decided(self) -> list[str]:
+        """The array elements that decided the last value, as text."""
+        return [] if self.binding is None else self.binding.decided()
+
+    def operands(self) -> list[tuple[int, int]]:
+        """(address, length) of the memory that it reads here."""
+        try:
+            return [] if self.binding is None else self.binding.operands()
+        except Undefined:
+            return []
+
+    def good(self, value: Any) -> bool:
+        return binding.truth(value)
+
+    def verdict(self) -> tuple[str, str]:
+        """("good", ""), ("bad", "") or ("undefined", reason)."""
+        try:
+            return ("good" if self.good(self._value()) else "bad"), ""
+        except (Undefined, gdb.error) as undefined:  # gdb.error: a reference cannot be read
+            return "undefined", str(undefined).rstrip(".")
+
+    def verdicts(self, evaluation: Evaluation, values: list[Values]) -> list[tuple[str, str]]:
+        """As `verdict`, if the predicates had each of these values."""
+        assert self.binding is not None
+        found = []
+        for one in self.binding.again(evaluation, values):
+            if isinstance(one, Undefined):
+                found.append(("undefined", str(one).rstrip(".")))
+            else:
+                found.append(("good" if self.good(one) else "bad", ""))
+        return found
+
+    def _value(self) -> Any:
+        assert self.binding is not None  # set by `bind`
+        return self.binding.value()

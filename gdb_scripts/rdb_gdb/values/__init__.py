@@ -1,0 +1,1 @@
+"""The meaning of names and expressions: languages, containers, arrays, predicates, Python."""

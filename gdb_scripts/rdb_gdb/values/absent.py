@@ -1,0 +1,76 @@
+"""Fortran variables that may have no target: allocatables, pointers, optional arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import gdb
+
+from . import elements
+
+_TERM = re.compile(r"\s*%\s*\w+|\s*\([^()]*\)")
+_ABOUT_THEM = re.compile(r"\b(allocated|associated|loc)\s*\(", re.IGNORECASE)
+_NOT_PRESENT = "Location address is not set"  # GDB's error for an optional array
+_TARGETS = (
+    *(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_FLT, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_COMPLEX),
+    *(gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_STRUCT),
+)
+
+
+def is_scalar(kind: Any) -> bool:
+    """Is it a pointer to GDB, while the program means its target?"""
+    kind = kind.strip_typedefs()
+    return bool(kind.code == gdb.TYPE_CODE_PTR and kind.target().strip_typedefs().code in _TARGETS)
+
+
+def targets(text: str) -> bool:
+    """Does the expression mean targets, rather than ask whether there is one?"""
+    return elements.language("") == "fortran" and _ABOUT_THEM.search(text) is None
+
+
+def may_be(expression: str, meant: str, names: Iterable[tuple[int, int, str]]) -> bool:
+    """May a part of EXPRESSION have no target, here or elsewhere?  MEANT: its translation."""
+    of_fortran = elements.language("") == "fortran"
+    return of_fortran and (("(*" in meant and "(*" not in expression) or bool(why(meant, names)))
+
+
+def why(expression: str, names: Iterable[tuple[int, int, str]]) -> str:
+    """A text about the part of an expression without a target here; empty: there is none.
+
+    NAMES: those of its variables (words.names).
+    """
+    if elements.language("") != "fortran":
+        return ""
+    for _, end, name in names:
+        while True:
+            said = _state(expression[end - len(name) : end])
+            if said:
+                return f"{expression[end - len(name) : end].strip()} is {said}"
+            more = _TERM.match(expression, end)
+            if more is None:
+                break
+            name, end = expression[end - len(name) : more.end()], more.end()
+    return ""
+
+
+def _state(text: str) -> str:
+    try:
+        value = gdb.parse_and_eval(text)
+        return of(value)
+    except gdb.error as error:
+        return "not present" if _NOT_PRESENT in str(error) else ""
+
+
+def of(value: Any) -> str:
+    """not allocated, not associated, not present; empty: it has a target."""
+    kind = value.type.strip_typedefs()
+    if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+        return of(value.referenced_value())
+    if is_scalar(kind):
+        return "" if int(value) else "not allocated or not associated"
+    if kind.code == gdb.TYPE_CODE_ARRAY:
+        said = str(value.format_string(max_elements=1))
+        return said[1:-1] if said in ("<not allocated>", "<not associated>") else ""
+    return "not present" if value.address is not None and not int(value.address) else ""

@@ -1,0 +1,65 @@
+"""Which frames and symbols are the program's own, and which belong to a library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import gdb
+
+from .. import link
+from . import symbols
+
+_SYSTEM = ("/lib/", "/lib32/", "/lib64/", "/usr/lib/", "/usr/lib32/", "/usr/lib64/")
+_HEADERS = ("/usr/include/", "/usr/lib/")
+_FRAMES_MAX = 1000
+
+
+def own_file(name: str | None) -> bool:
+    """Is it the program itself (None), or a library outside of the system's folders?"""
+    name = (name or "").removeprefix("target:")
+    program = symbols.program().removeprefix("target:")
+    return not name.startswith(_SYSTEM) or name == program
+
+
+def own_symtab(symtab: Any) -> bool:
+    objfile = symtab.objfile
+    return own_file((objfile.owner or objfile).filename)
+
+
+def is_own(frame: Any) -> bool:
+    symtab = frame.find_sal().symtab
+    return symtab is not None and own_symtab(symtab)
+
+
+def lacks(name: str, libraries_too: bool = False) -> bool:
+    """True if surely none of the program's own files, at any time, has the name; LIBRARIES_TOO:
+    nor any library."""
+    program = symbols.program().removeprefix("target:")
+    asked = {"name": name, "but": () if libraries_too else _SYSTEM, "with": program}
+    return bool(link.ask("lacks", json.dumps(asked).encode("utf-8").hex())["lacks"])
+
+
+def in_own_file(frame: Any) -> bool:
+    """Is the frame the program's own, also without debug information (`_start`)?"""
+    return is_own(frame) or own_file(gdb.solib_name(int(frame.pc())))
+
+
+def frames() -> Iterator[Any]:
+    """All frames, innermost first, as far as the stack can be unwound."""
+    try:
+        frame: gdb.Frame | None = gdb.newest_frame()
+        for _ in range(_FRAMES_MAX):
+            if frame is None:
+                return
+            yield frame
+            frame = frame.older()
+    except gdb.error:
+        return
+
+
+def own_frames() -> list[Any]:
+    """The program's own frames, innermost first; inline functions of system headers come last."""
+    own = [frame for frame in frames() if is_own(frame)]
+    return sorted(own, key=lambda one: one.find_sal().symtab.fullname().startswith(_HEADERS))

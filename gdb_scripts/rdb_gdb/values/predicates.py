@@ -1,0 +1,298 @@
+"""Predicates over arrays and containers: allfinite(e), all(a > 0), max(abs(u)) < 1e6.
+
+rdb's own commands take them as written.  For GDB's commands they become convenience functions with
+the expression as a string: `break f if !$allfinite("e")`, in Fortran `print $max('abs(u)')`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gdb
+
+from . import cpython, elements, intrinsics, pyvalues, symbols
+from .arrays import Array
+from .elementwise import OF_ONE, Plan, joined, planned
+from .own_frames import own_symtab
+
+# interposer/interface/agent.h: enum agent_array_fold
+_ALL, _ANY, _COUNT, _SUM, _MAX, _MIN, _SORTED, _CHECKSUM = range(1, 9)
+FOLDS: dict[str, tuple[int, str]] = {
+    "allfinite": (_ALL, "isfinite({})"),
+    "all": (_ALL, "{}"),
+    "any": (_ANY, "{}"),
+    "count": (_COUNT, "{}"),
+    "sum": (_SUM, "{}"),
+    "max": (_MAX, "{}"),
+    "min": (_MIN, "{}"),
+    "sorted": (_SORTED, "{}"),
+    "checksum": (_CHECKSUM, "{}"),
+    "maxval": (_MAX, "{}"),
+    "minval": (_MIN, "{}"),
+}
+_TRUTHS = (_ALL, _ANY, _SORTED)
+_CALL = re.compile(rf"(?<![\w$.>:%])({'|'.join(FOLDS)})\s*\(")
+_FUNCTION = re.compile(rf"\$({'|'.join(FOLDS)}|_rdb_true|_rdb_shown)\s*\(")
+# Parts of the rest for GDB that need no frame: predicates, numbers, operators of Fortran.
+_ELSEWHERE = re.compile(
+    r"\$_rdb_fold\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|\.(?:or|and|not|le|ge|eq|ne|lt|gt)\.",
+    re.IGNORECASE,
+)
+_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
+
+
+@dataclass
+class Evaluation:
+    """An evaluated expression: its predicates, and the rest for GDB."""
+
+    folds: list[Plan] = field(default_factory=list)
+    deciding: list[tuple[Array, int, int]] = field(default_factory=list)
+    """The elements that decided it: (array, number, node)."""
+    text: str = ""
+    """The rest; empty: the expression is a single predicate."""
+    python: pyvalues.Expression | None = None
+    """TEXT as an expression of Python; None: it is GDB's."""
+    whole: bool = False
+    """All predicates had a value."""
+    refused: bool = False
+    """The last one had no value: its array cannot be read."""
+
+    @property
+    def needs_place(self) -> bool:
+        """Does the rest depend on the position?"""
+        return bool(re.search(r"[A-Za-z_$]", _ELSEWHERE.sub("", self.text)))
+
+    def decided(self) -> list[str]:
+        """The deciding elements with their values at the position."""
+        return [_element(*one) for one in self.deciding]
+
+    def again(self, values: Sequence[tuple[float, float]]) -> Any:
+        """The value with other values of the predicates, each as (high part, low part).
+
+        Call it within `symbols.evaluating`.
+        """
+        found = [_in_gdb(plan, joined(*value)) for plan, value in zip(self.folds, values)]
+        return self.of_text(found) if self.text else found[0]
+
+    def of(self, found: list[Any]) -> Any:
+        if not self.text:
+            return found[0]
+        with symbols.evaluating():
+            return self.of_text(found)
+
+    def of_text(self, found: list[Any]) -> Any:
+        """The value of TEXT with these predicates; call it within `symbols.evaluating`."""
+        for number, one in enumerate(found):
+            gdb.set_convenience_variable(f"_rdb_fold{number}", one)
+        if self.python is not None:
+            try:
+                return self.python.value()
+            finally:
+                _read.extend(self.python.read)
+        return intrinsics.narrowed(gdb.parse_and_eval(self.text))
+
+
+_last = Evaluation()
+_kept: list[str] = []
+_read: list[tuple[int, int]] = []
+
+
+def decided() -> list[str]:
+    """The elements that decided the last evaluation, with their values."""
+    return _last.decided()
+
+
+def read() -> list[tuple[int, int]]:
+    """(address, length) of the arrays of the last evaluation."""
+    return list(_read)
+
+
+def evaluation() -> Evaluation:
+    """The last evaluation; later ones do not change it."""
+    return _last
+
+
+def arguments(expression: str) -> list[tuple[int, int]]:
+    """Begin and end of the predicates' arguments."""
+    return [(first, last) for _, _, first, last in _calls(expression)]
+
+
+def words(expression: str) -> set[int]:
+    """Offsets of names of functions that GDB does not have."""
+    found = set(intrinsics.calls(expression))
+    for _, start, first, last in _calls(expression):
+        found.add(start)
+        for inner in re.finditer(rf"\b({'|'.join(OF_ONE)})\s*\(", expression[first:last]):
+            found.add(first + inner.start())
+    return found
+
+
+def value(expression: str) -> Any:
+    """As gdb.parse_and_eval, but with predicates; in the selected frame."""
+    one = _begin()
+    found: list[Any] = []
+    for name, start, first, last in _calls(expression):
+        found.append(_evaluated(name, expression[first:last]))
+        if start == 0 and last + 1 == len(expression.strip()):
+            one.whole = True
+            return found[0]
+    one.whole = True
+    one.python = pyvalues.expression(rest(expression))
+    one.text = rest(expression) if one.python else intrinsics.for_gdb(rest(expression))
+    return one.of(found)
+
+
+def rest(expression: str) -> str:
+    """The expression with convenience variables in place of the predicates."""
+    parts: list[str] = []
+    end = 0
+    for number, (_, start, _, last) in enumerate(_calls(expression)):
+        parts += [expression[end:start], f"$_rdb_fold{number}"]
+        end = last + 1
+    return "".join([*parts, expression[end:]])
+
+
+def _begin() -> Evaluation:
+    global _last
+    _read.clear()
+    _last = Evaluation()
+    return _last
+
+
+def in_gdbs(line: str) -> str:
+    """A GDB command with predicates, in the form that GDB takes."""
+    parts: list[str] = []
+    end = 0
+    for name, start, first, last in _calls(line):
+        parts += [line[end:start], f"${name}({quoted(line[first:last])})"]
+        end = last + 1
+    return intrinsics.for_gdb("".join([*parts, line[end:]]))
+
+
+_IN_GDBS = re.compile(
+    rf"\$({'|'.join(FOLDS)}|_rdb_shown)\s*\(\s*({_TEXTS.pattern}|\$_rdb_text\d+)\s*\)", re.DOTALL
+)
+
+
+def as_written(text: str) -> str:
+    """The inverse of `in_gdbs` and `shown`."""
+
+    def written(found: re.Match[str]) -> str:
+        said = _said(found[2])
+        return said if found[1] == "_rdb_shown" else f"{found[1]}({said})"
+
+    return _IN_GDBS.sub(written, text)
+
+
+def shown(expression: str) -> str:
+    """An expression in the form for GDB commands that cannot evaluate it."""
+    return f"$_rdb_shown({quoted(expression)})"
+
+
+def _said(text: str) -> str:
+    if text[0] == "$":
+        return _kept[int(text.removeprefix("$_rdb_text"))]
+    if text[0] == "'":
+        return text[1:-1].replace("''", "'")
+    return re.sub(r"\\(.)", r"\1", text[1:-1])
+
+
+def in_function(text: str) -> bool:
+    """Has an expression of GDB a predicate, or an expression of Python?"""
+    return _FUNCTION.search(text) is not None
+
+
+def quoted(text: str) -> str:
+    """TEXT as a string literal of the language."""
+    spoken = elements.language("")
+    if spoken == "fortran":
+        return "'" + text.replace("'", "''") + "'"
+    if spoken == "rust":  # GDB would write a literal to the program's memory
+        if text not in _kept:
+            _kept.append(text)
+            gdb.set_convenience_variable(f"_rdb_text{_kept.index(text)}", text)
+        return f"$_rdb_text{_kept.index(text)}"
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _calls(expression: str) -> Any:
+    """(name, offset, begin and end of the argument) of the outermost predicates."""
+    plain = _TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+    at = 0
+    while True:
+        found = _CALL.search(plain, at)
+        if found is None:
+            return
+        depth, last = 1, found.end()
+        while last < len(plain) and depth:
+            depth += (plain[last] in "([") - (plain[last] in ")]")
+            last += 1
+        at = last
+        if depth == 0 and not _is_the_programs(found[1]):
+            yield found[1], found.start(), found.end(), last - 1
+
+
+def _is_the_programs(name: str) -> bool:
+    """Has a function or an array of the program the name?  Other variables are not called."""
+    try:
+        symbol = symbols.find(name)[0]
+    except gdb.error:
+        symbol = gdb.lookup_global_symbol(name)
+    if symbol is None or (symbol.is_variable and symbol.type and _is_number(symbol.type)):
+        return False
+    return symbol.symtab is None or (
+        own_symtab(symbol.symtab) and not cpython.of_interpreter(symbol.symtab)
+    )
+
+
+def _is_number(kind: Any) -> bool:
+    kind = kind.strip_typedefs()
+    if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_PTR):
+        kind = kind.target().strip_typedefs()
+    return kind.code in (
+        *(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_FLT, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_CHAR),
+        *(gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_COMPLEX),
+    )
+
+
+def alone(name: str, argument: str) -> Any:
+    """The value of one predicate."""
+    _begin()
+    return _evaluated(name, argument)
+
+
+def _evaluated(name: str, argument: str) -> Any:
+    fold, wrapped = FOLDS[name]
+    plan = planned(fold, wrapped.format(f"({argument})"))
+    _last.folds.append(plan)
+    try:
+        found, number, nodes = plan.run()
+    except gdb.MemoryError:
+        _last.refused = True
+        raise
+    _read.extend(array.span for array in plan.arrays if not array.nodes)
+    if plan.fold not in (_COUNT, _SUM, _CHECKSUM) and number is not None:
+        _last.deciding += [(one, number, nodes[place]) for place, one in enumerate(plan.arrays)]
+    return _in_gdb(plan, found)
+
+
+def _in_gdb(plan: Plan, found: float | int) -> Any:
+    if plan.fold in _TRUTHS:
+        return gdb.Value(bool(found))
+    if plan.fold not in (_COUNT, _CHECKSUM) and any(one.is_real for one in plan.arrays):
+        return gdb.Value(float(found))
+    whole = int(found)
+    if whole < 2**63:
+        return gdb.Value(whole)
+    return gdb.Value(whole.to_bytes(8, "little"), gdb.lookup_type("unsigned long"))
+
+
+def _element(array: Array, number: int, node: int) -> str:
+    name = array.name(number, node)
+    try:
+        return f"{name} = {array.shown(number, node)}"
+    except gdb.error:
+        return name

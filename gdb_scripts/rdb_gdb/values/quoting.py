@@ -1,0 +1,93 @@
+"""Quotes around a whole argument, which are removed as in a shell.
+
+So `bisect 'nxt < 5'` means the same here, in a script, in the console and in a shell.
+"""
+
+from __future__ import annotations
+
+import re
+
+import gdb
+
+from . import elements, symbols
+from .own_frames import own_symtab
+
+# A text that is quoted as a whole; '\'' is a shell's ' within '.
+_WHOLE = re.compile(r"'(?:[^'\\]|'\\''|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
+_NUMBERS = re.compile(r"(?<![\w.$])(?:0[xX][\da-fA-F]+|\.?\d[\w.]*(?:(?<=[eEdD])[+-]\d+)?)")
+# `*(int *) 0x10` (an asterisk without an operand before it), `{int} 0x10`, `((int *) 0x10)[1]`.
+_READS = re.compile(r"(?:^|[-+/%&|^~!<>=?:(,]|\*\s)\s*\*|\{|\)\s*\[|->")
+_NAME = re.compile(r"[A-Za-z_$]\w*")
+# Operators that store.  In Rust `5--1` is 6; in Fortran `/=` compares, in Ada and Pascal `=`.
+_ASSIGNS = r"(?<![=!<>])=(?!=)|<<=|>>="
+_STORES = re.compile(rf"{_ASSIGNS}|\+\+|--")
+_STORES_IN = {
+    "rust": re.compile(_ASSIGNS),
+    "fortran": re.compile(r"(?<![=!<>/])=(?!=)"),
+    **dict.fromkeys(("ada", "pascal", "modula-2"), re.compile(r":=")),
+}
+# Words that are no names of variables.
+_WORDS = (
+    "sizeof alignof true false not and or xor eqv neqv mod nullptr null nil none "
+    "bool char short int long signed unsigned float double size_t _bool"
+)
+_FIXED = frozenset(_WORDS.split())
+
+
+def unquoted(text: str) -> str:
+    """TEXT without quotes around all of it, except those that quote a symbol's name for GDB."""
+    text = text.strip()
+    while _WHOLE.fullmatch(text) and not _names_a_symbol(text):
+        if text[0] == "'":
+            text = text[1:-1].replace("'\\''", "'").replace("\\'", "'").strip()
+        else:
+            text = re.sub(r'\\(["\\$`])', r"\1", text[1:-1]).strip()
+    return text
+
+
+def _names_a_symbol(text: str) -> bool:
+    """Is it a name that must be quoted for GDB, such as `'counter.0'`?"""
+    if text[0] != "'" or re.fullmatch(r"'\w*'", text):
+        return False
+    try:
+        return bool(symbols.evaluated(f"&{text}").type.code == gdb.TYPE_CODE_PTR)
+    except gdb.error:
+        return False
+
+
+class Constant(gdb.GdbError):
+    """The expression is a constant."""
+
+
+class Unreadable(gdb.GdbError):
+    """The text is no expression of the language."""
+
+
+def need_condition(text: str) -> str:
+    """Returns TEXT.  Raises Constant for a constant, which never changes, and Unreadable for an
+    expression that stores to memory."""
+    stores = _STORES_IN.get(elements.language(text), _STORES)
+    if stores.search(_TEXTS.sub(" ", text)):
+        raise Unreadable(f"{text} stores to memory; to compare write x == 3.")
+    if is_constant(text):
+        raise Constant(f"{text} is a constant; name a variable that can change, as in x > 0.")
+    return text
+
+
+def is_constant(text: str) -> bool:
+    """Is it without names of the program, registers, functions and reads of addresses?"""
+    plain = _TEXTS.sub(" ", text)
+    if _READS.search(plain):
+        return False
+    names = _NAME.findall(_NUMBERS.sub(" ", plain))
+    return not any(name.lower() not in _FIXED and not _is_enumerator(name) for name in names)
+
+
+def _is_enumerator(name: str) -> bool:
+    try:
+        symbol = symbols.find(name)[0]
+    except gdb.error:
+        return False  # no frame: it may be a local
+    # A library's enumerator is not meant.
+    return symbol is not None and symbol.is_constant and own_symtab(symbol.symtab)

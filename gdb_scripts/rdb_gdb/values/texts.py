@@ -1,0 +1,99 @@
+"""Comparisons of the program's strings with a literal.
+
+`p->name == "p3"` compares the characters.  To GDB a longer array is different, and of a pointer it
+would compare the address with that of a copy, for which it calls the program's malloc.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import gdb
+
+from . import elements
+from .functions import function
+
+SAME = "$_rdb_same_text"
+_NAME = r"(?<![\w$.>:%])[A-Za-z_$][\w$:]*"
+_TERM_OF_C = rf"(?:\*\s*)?{_NAME}(?:\s*(?:\.|->)\s*\w+|\s*\[[^\[\]]*\]|\([^()]*\))*"
+_TERM_OF_FORTRAN = rf"{_NAME}(?:\s*%\s*\w+|\s*\([^()]*\))*"
+_IN_C = re.compile(
+    rf"(?P<a>{_TERM_OF_C})\s*(?P<sign>[=!]=)\s*(?P<text>\"(?:\\.|[^\"\\])*\")"
+    rf"|(?P<text2>\"(?:\\.|[^\"\\])*\")\s*(?P<sign2>[=!]=)\s*(?P<a2>{_TERM_OF_C})"
+)
+_SIGN = r"==|/=|!=|\.eq\.|\.ne\."
+_TEXT = r"'(?:''|[^'])*'|\"[^\"]*\""
+_IN_FORTRAN = re.compile(
+    rf"(?P<a>{_TERM_OF_FORTRAN})\s*(?P<sign>{_SIGN})\s*(?P<text>{_TEXT})"
+    rf"|(?P<text2>{_TEXT})\s*(?P<sign2>{_SIGN})\s*(?P<a2>{_TERM_OF_FORTRAN})",
+    re.IGNORECASE,
+)
+_LENGTH_MAX = 1 << 20  # GDB crashes if it cannot allocate the memory
+_STD = (("_M_dataplus._M_p", "_M_string_length"), ("_M_str", "_M_len"))
+_REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+
+
+def for_gdb(expression: str) -> str:
+    spoken = elements.language("")
+    way = {"c": _IN_C, "c++": _IN_C, "fortran": _IN_FORTRAN}.get(spoken)
+    if way is None or not re.search("[\"']", expression):
+        return expression
+
+    def call(found: re.Match[str]) -> str:
+        one, sign, text = (found[part] or found[f"{part}2"] for part in ("a", "sign", "text"))
+        if spoken == "fortran" and text[0] == '"':  # GDB does not know this quote in Fortran
+            text = "'" + text[1:-1].replace("'", "''") + "'"
+        same = f"{SAME}({one}, {text})"
+        if sign.lower() in ("==", ".eq."):
+            return same
+        return f"(.not. {same})" if spoken == "fortran" else f"(!{same})"
+
+    return way.sub(call, expression)
+
+
+def text_of(value: Any) -> str | None:
+    """The text of a literal; None: it is none.  Reading its address would call malloc."""
+    kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_STRING:
+        shown = str(value.format_string(max_elements=0))
+        return shown[1:-1].replace("''", "'")
+    if kind.code != gdb.TYPE_CODE_ARRAY or kind.target().strip_typedefs().sizeof != 1:
+        return None
+    return str(value.string())
+
+
+@function("_rdb_same_text")
+def _same_text(value: Any, literal: Any) -> Any:
+    """Is this text the one that is written there?  Blanks at the end do not count in Fortran."""
+    said, wanted = _bytes(value), (text_of(literal) or "").encode()
+    if elements.language("") == "fortran":
+        said, wanted = said.rstrip(b" "), wanted.rstrip(b" ")
+    return gdb.Value(said == wanted)
+
+
+def _bytes(value: Any) -> bytes:
+    kind = value.type.strip_typedefs()
+    if kind.code in _REFERENCES:
+        return _bytes(value.referenced_value())
+    if kind.code == gdb.TYPE_CODE_PTR:
+        of = kind.target().strip_typedefs()
+        if of.code != gdb.TYPE_CODE_STRING and of.sizeof == 1:
+            return str(value.string("latin-1")).encode("latin-1")
+        return _bytes(value.dereference())
+    if kind.code == gdb.TYPE_CODE_STRING:
+        return _read(int(value.address), kind.sizeof)
+    if kind.code == gdb.TYPE_CODE_ARRAY and kind.target().strip_typedefs().sizeof == 1:
+        found = _read(int(value.address), kind.sizeof)
+        return found if elements.language("") == "fortran" else found.partition(b"\0")[0]
+    for start, length in _STD:
+        first, count = elements.inner(value, start), elements.inner(value, length)
+        if first is not None and count is not None:
+            return _read(int(first), int(count))
+    raise gdb.error(f"A value of type {value.type} is not a string.")
+
+
+def _read(address: int, length: int) -> bytes:
+    if length > _LENGTH_MAX:
+        raise gdb.error(f"A string of {length} bytes is too long to be compared.")
+    return bytes(gdb.selected_inferior().read_memory(address, length)) if length else b""

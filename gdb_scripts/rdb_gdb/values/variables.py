@@ -1,0 +1,270 @@
+"""The meaning of the names in an expression in a frame."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import gdb
+
+from . import absent, dlang, elements, symbols
+from .functions import function
+from .lookups import (
+    FUNCTIONS,
+    NoneOfOwn,
+    Unbound,
+    block_of,
+    constant_of_library,
+    is_own,
+    key_of,
+    library_of,
+    lookup,
+    seen,
+    short,
+    value_key,
+)
+from .own_frames import own_file, own_symtab
+from .words import names, replaced
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A name of the expression, and the variable that it means."""
+
+    name: str
+    symbol: Any  # None: GDB knows the name, but its Python does not
+    key: tuple[Any, ...]
+    needs_frame: bool
+    of_module: bool = False  # a module's variable that the frame does not see
+
+    @property
+    def in_gdbs(self) -> str:
+        """The name that GDB takes for a module's variable."""
+        name = str(self.symbol.name)
+        return dlang.in_gdbs(self.symbol) if name.startswith("_D") else name
+
+    @property
+    def in_frame(self) -> str:
+        """The name for GDB in its function: FUNCTION::NAME does not find locals of blocks."""
+        local = self.symbol is not None and (
+            self.needs_frame or self.symbol.addr_class == gdb.SYMBOL_LOC_OPTIMIZED_OUT
+        )
+        return self.name.rpartition("::")[2] if local else self.name
+
+    @property
+    def by_place(self) -> str:
+        """The placeholder for it where it is not visible.
+
+        A pointer, unlike a function, has a type also after a `||` that GDB need not evaluate.
+        """
+        if self.symbol is None or self.symbol.addr_class != gdb.SYMBOL_LOC_STATIC:
+            return "$_rdb_bound({})"
+        kind = self.symbol.type.strip_typedefs()
+        has_address = not kind.dynamic or kind.code == gdb.TYPE_CODE_STRUCT
+        pointer = has_address and elements.language("") in _WITH_POINTERS
+        return "(*$_rdb_at_{})" if pointer else "$_rdb_bound({})"
+
+    @property
+    def where(self) -> str:
+        symtab = None if self.symbol is None else self.symbol.symtab
+        return f", {short(symtab.filename)}:{self.symbol.line}" if symtab else ""
+
+
+BOUND = re.compile(r"\$_rdb_bound\(\d+\)|\(\*\$_rdb_at_\d+\)")
+_WITH_POINTERS = ("c", "c++", "fortran")
+
+
+@function("_rdb_bound")
+def _bound_variable(index: Any) -> Any:
+    """$_rdb_bound(N): the variable number N of the expression that is being evaluated."""
+    return _bound[int(index)].symbol.value()
+
+
+_bound: list[Variable] = []
+
+
+def stand_in(variables: list[Variable]) -> None:
+    """Makes $_rdb_bound(N) and $_rdb_at_N mean these variables."""
+    global _bound
+    _bound = variables
+    for number, one in enumerate(variables):
+        if one.by_place[0] == "(":
+            gdb.set_convenience_variable(f"_rdb_at_{number}", one.symbol.value().address)
+
+
+def placed(text: str, variables: list[Variable]) -> str:
+    known = {one.name: one.by_place.format(number) for number, one in enumerate(variables)}
+    return replaced(text, _of_targets(text, known, variables))
+
+
+def in_frame(text: str, variables: list[Variable]) -> str:
+    known = {one.name: one.in_frame for one in variables}
+    return replaced(text, _of_targets(text, known, variables))
+
+
+def _of_targets(text: str, known: dict[str, str], variables: list[Variable]) -> dict[str, str]:
+    scalars = [one for one in variables if one.symbol and absent.is_scalar(one.symbol.type)]
+    if scalars and absent.targets(text):
+        known.update({one.name: f"(*{known[one.name]})" for one in scalars})
+    return known
+
+
+def without_placeholders(text: str, variables: list[Variable]) -> str:
+    for number, one in reversed(list(enumerate(variables))):
+        for called in (f"$_rdb_bound({number})", f"(*$_rdb_at_{number})", f"*$_rdb_at_{number}"):
+            text = text.replace(f"(*{called})", one.name).replace(called, one.name)
+    return text
+
+
+def variables_of(
+    expression: str, frame: Any, of_library: bool = False, locals_too: bool = False
+) -> tuple[list[Variable], list[str]]:
+    """The variables, and the members of `this`, that the names mean in this frame.
+
+    OF_LIBRARY: variables of libraries are meant, too; LOCALS_TOO: locals of a library's function.
+    Raises Unbound.
+    """
+    variables: dict[str, Variable] = {}
+    members: list[str] = []
+    block, function = block_of(frame), frame.function()
+    for _, end, name in names(expression):
+        if name in variables or name in members:
+            continue
+        called = expression[end:].lstrip().startswith("(")
+        found = _meaning(name, block, function, of_library or (called and _calls()), locals_too)
+        if found is _MEMBER_OF_THIS:
+            members.append(name)
+        elif found is not None:
+            variables[name] = found
+    return list(variables.values()), members
+
+
+def of_libraries(expression: str, block: Any) -> list[NoneOfOwn]:
+    """The names that mean statics and globals of libraries to GDB in this block."""
+    found = []
+    inner = block
+    while inner is not None and inner.function is None:
+        inner = inner.superblock
+    function = None if inner is None else inner.function
+    for _, end, name in names(expression):
+        try:
+            called = expression[end:].lstrip().startswith("(")
+            _meaning(name, block, function, called and _calls(), locals_too=True)
+        except NoneOfOwn as stranger:
+            found.append(stranger)
+        except Unbound:
+            continue  # GDB reports that
+    return found
+
+
+def _calls() -> bool:
+    """May a function of a library be called?  In Fortran a call looks like an array."""
+    return elements.language("") != "fortran"
+
+
+_MEMBER_OF_THIS = Variable("this", None, (), True)
+
+
+def _meaning(
+    name: str, block: Any, function: Any, anyones: bool, locals_too: bool
+) -> Variable | None:
+    """The variable that a name means; None: it is no variable.  Raises Unbound."""
+    symbol, member = lookup(name, block, function)
+    if member:
+        return _MEMBER_OF_THIS
+    if symbol is None and (symbol := _of_module(name, function)) is not None:
+        return Variable(name, symbol, key_of(symbol), False, of_module=True)
+    if symbol is None:
+        key = value_key(name)
+        if key is None:
+            if not anyones and (stranger := constant_of_library(name)):
+                raise NoneOfOwn(name, library_of(stranger))
+            return None  # a word of the language, a type, or an error that GDB reports
+        if not (anyones or own_file(gdb.solib_name(key[0]))):
+            raise NoneOfOwn(name, gdb.solib_name(key[0]))
+        return None if key[1] in FUNCTIONS else Variable(name, None, key, isinstance(key[1], str))
+    if symbol.addr_class in (gdb.SYMBOL_LOC_TYPEDEF, gdb.SYMBOL_LOC_LABEL):
+        return None
+    if not (anyones or is_own(symbol) or (locals_too and symbol.needs_frame)):
+        raise NoneOfOwn(name, library_of(symbol))
+    if symbol.addr_class == gdb.SYMBOL_LOC_BLOCK:
+        return None
+    return Variable(name, symbol, key_of(symbol), symbol.needs_frame)
+
+
+def _of_module(name: str, function: Any) -> Any:
+    """The variable of a module or package of the program; None: there is none, or several.
+
+    An inlined procedure, for example, does not see its module's variables.
+    """
+    language = elements.language("")
+    if language == "go" and function is not None:
+        package = function.name.rpartition(".")[0] or "main"
+        return seen(f"{package}.{name}")
+    if language == "d":
+        return dlang.variable(name, function)
+    if language != "fortran":
+        return None
+    found = []
+    for module in re.findall(r"(?m)^\d+:\s+(\w+)$", gdb.execute("info modules -q", to_string=True)):
+        symbol = symbols.find(f"{module}::{name}".lower())[0]
+        if symbol is not None and symbol.symtab is not None and own_symtab(symbol.symtab):
+            found.append(symbol)
+    return found[0] if len(found) == 1 else None
+
+
+def this_of(frame: Any) -> tuple[int, str] | None:
+    """Address and class of the object whose member function runs in this frame; None: none."""
+    try:
+        this = frame.read_var("this")
+        return int(this), str(this.type.strip_typedefs().target().unqualified())
+    except (gdb.error, ValueError, RuntimeError):
+        return None
+
+
+def constructs(frame: Any) -> bool:
+    """Is it the frame of a constructor?"""
+    words = re.sub(r"<[^<>]*>|\(.*", "", str(frame.function().name)).split("::")
+    return len(words) > 1 and words[-1] == words[-2]
+
+
+def object_called(this: tuple[int, str]) -> str:
+    return f"the {this[1]} at {this[0]:#x}"
+
+
+def described(
+    variables: list[Variable], members: list[str], function: str, of_object: str | None
+) -> str:
+    """The variables as text: `s in nanp, nan.f90:5`."""
+    said = [
+        f"{one.name}{f' in {function}' if one.needs_frame and function else ''}{one.where}"
+        for one in variables
+        if one.symbol is None or one.symbol.line or not one.symbol.is_constant  # an enumerator
+    ]
+    if of_object is not None:
+        said.append(f"{', '.join(members)} of {of_object}")
+    return "; ".join(said)
+
+
+def called(function: Any) -> str:
+    """A function's name as in the source."""
+    return dlang.demangled(str(function.print_name))
+
+
+@contextmanager
+def selected(frame: Any, language: str | None = None) -> Iterator[None]:
+    """Context in which a frame is selected, and LANGUAGE set, if it is not the frame's."""
+    before, own = gdb.selected_frame(), gdb.parameter("language")
+    # The frame first: with `set language auto` selecting one changes the language.
+    frame.select()
+    if language is not None:
+        gdb.execute(f"set language {language}", to_string=True)
+    try:
+        yield
+    finally:
+        if language is not None:
+            gdb.execute(f"set language {own}", to_string=True)
+        before.select()

@@ -1,0 +1,26 @@
+/* The FS base, and the GS base, which no Linux program uses. */
+#ifndef RDB_X86_64_THREAD_POINTER_H
+#define RDB_X86_64_THREAD_POINTER_H
+#include <stdint.h>
+
+static inline uint64_t thread_pointer(void)
+{
+	return __builtin_ia32_rdfsbase64();
+}
+
+static inline void thread_pointer_set(uint64_t value)
+{
+	__builtin_ia32_wrfsbase64(value);
+}
+
+static inline uint64_t own_pointer(void)
+{
+	return __builtin_ia32_rdgsbase64();
+}
+
+static inline void own_pointer_set(uint64_t value)
+{
+	__builtin_ia32_wrgsbase64(value);
+}
+
+#endif

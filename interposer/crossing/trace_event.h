@@ -1,0 +1,16 @@
+/* Events in the trace (base/trace.h). */
+#ifndef RDB_TRACE_EVENT_H
+#define RDB_TRACE_EVENT_H
+#include "base/trace.h"
+#include "crossing/event.h"
+
+void trace_event_line(const char *what, const struct event *ev, uint64_t number);
+
+/* Traces WHAT happens to an event.  NUMBER: the event's own, or the one before if it has none yet. */
+static inline void trace_event(const char *what, const struct event *ev, uint64_t number)
+{
+	if (trace_topics)
+		trace_event_line(what, ev, number);
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* Conversion between MPI_Status of the program (Open MPI's layout) and of the real MPI. */
+#ifndef RDB_MPI_STATUS_H
+#define RDB_MPI_STATUS_H
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct upper_status {
+	int source, tag, error;
+	int cancelled;
+	size_t bytes;
+};
+
+int64_t status_bytes(const MPI_Status *status);
+bool status_cancelled(const MPI_Status *status);
+void status_in(MPI_Status *status, const struct upper_status *upper);
+/* Writes a status unless it is MPI_STATUS_IGNORE (NULL); with_error: also the error field. */
+void status_out(struct upper_status *upper, const MPI_Status *status, bool with_error);
+/* The same without reporting it, for arrays, which are reported as a whole. */
+void status_store(struct upper_status *upper, const MPI_Status *status, bool with_error);
+extern const MPI_Status status_empty;
+
+#endif

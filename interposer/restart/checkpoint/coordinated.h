@@ -1,0 +1,54 @@
+/* Checkpoints without a log (--record=checkpoints): all ranks stop where nothing of them is in the network, and each
+ * writes an image.  Beside it lies state-N, with what the image lacks: descriptors, timers, and what libraries below
+ * have made.  restart/checkpoint/board.h says how the ranks agree; see docs/internals/coordinated.md. */
+#ifndef RDB_COORDINATED_H
+#define RDB_COORDINATED_H
+#include "crossing/event.h"
+
+/* coordinated_join() joins the board.  coordinated_begin(), right before the program runs or goes on, makes the rank
+ * visible to others. */
+void coordinated_join(void);
+void coordinated_begin(void);
+/* A checkpoint is wanted: told by a signal, by the timer, or by the program. */
+void coordinated_want(void);
+void coordinated_told(bool by_timer);
+/* The calling thread is at rest: stays here until the checkpoint is taken, if one is wanted and others need nothing of
+ * this rank.  uc: the program's registers; NULL: it stands before the present call.  `complete` (or NULL) says that the
+ * call has what it waits for.  True: it has been held. */
+bool coordinated_hold(const ucontext_t *uc, bool (*complete)(void *), void *arg);
+/* The same for event_answered().  uc NULL: holds at the trap on return. */
+void coordinated_at_event(ucontext_t *uc);
+void coordinated_at_trap(ucontext_t *uc);
+/* The program ends or is replaced; or this is a forked child, which is no rank. */
+void coordinated_gone(void);
+void coordinated_forked(void);
+/* The calling thread enters a call of a library that may wait for other ranks, or leaves it. */
+void coordinated_away(bool away);
+struct board *coordinated_board(void); /* NULL: none */
+/* Is a checkpoint wanted?  Reads the board. */
+bool coordinated_due(void);
+
+#define STATE_MAGIC 0x657461746262646cull
+#define STATE_VERSION 11
+struct state_head {
+	uint64_t magic;
+	uint32_t version, check; /* crc32c_data of all of the file, with 0 in its place */
+	uint64_t number;
+	uint64_t sockets;                /* number of sockets for which the ranks meet: rdb/live/from_checkpoint.py */
+	uint64_t library_len, files_len; /* what follows: of the MPI library, then open files, */
+	uint64_t timers_len;             /* then timers of timer_create(2), */
+	uint64_t signals_len;            /* signals that the program has not got yet, */
+	uint64_t threads_len;            /* threads, */
+	uint64_t scheduling_len;         /* what processors and priorities they have asked for, */
+	uint64_t shared_len;             /* and memory that is mapped shared (own_shared.h) */
+	uint8_t timers[96];
+};
+
+/* What an image does not keep of a thread. */
+struct state_thread {
+	uint32_t number, reserved;
+	uint64_t waited_ns; /* how long it has waited in the call before which it stands; 0: it stands before none */
+	uint64_t done;      /* bytes that this call has written or read so far */
+};
+
+#endif

@@ -1,0 +1,106 @@
+#include "restart/checkpoint/kept_signals.h"
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "restart/process/timers.h"
+#include "base/descriptors.h"
+#include "answer/process.h"
+#include "task/signal_frame.h"
+#include "task/signals.h"
+#include "task/thread.h"
+
+/* proc(5), /proc/pid/status: does a signal of that number wait for the calling thread alone? */
+static bool for_thread(int sig)
+{
+	static char text[4096];
+	const int fd = descriptor_open(AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
+	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	const char *line = strstr(text, "\nSigPnd:");
+	return line && strtoul(line + 8, NULL, 16) & BIT(sig);
+}
+
+/* Takes the next signal that waits in the kernel, one for the calling thread alone first (kernel/signal.c,
+ * dequeue_signal).  False: none. */
+static bool next_in_kernel(uint64_t set, struct kept_signal *next)
+{
+	const struct timespec at_once = {0};
+	uint64_t waits = 0;
+	raw_syscall(SYS_rt_sigpending, (long)&waits, 8, 0, 0, 0, 0);
+	if (!(waits &= set))
+		return false;
+	const int sig = __builtin_ctzl(waits) + 1;
+	const uint64_t one = BIT(sig);
+	*next = (struct kept_signal){.thread = for_thread(sig) ? thread_self()->upper.number : SIGNAL_FOR_ANY,
+				     .in_kernel = 1};
+	return raw_syscall(SYS_rt_sigtimedwait, (long)&one, (long)&next->info, (long)&at_once, 8, 0, 0) == sig;
+}
+
+/* Moves what waits in the kernel, with all signals blocked, to our own queue, except what a descriptor reads. */
+static bool taken(uint64_t by_descriptor)
+{
+	bool any = false;
+	struct kept_signal one;
+	while (next_in_kernel(~(by_descriptor | BIT(SIGNALS_REMINDER)), &one)) {
+		signal_keep(one.info.si_signo, &one.info, one.thread == SIGNAL_FOR_ANY ? NULL : thread_self());
+		any = true;
+	}
+	for (struct thread *t = any ? threads_first() : NULL; t; t = t->next)
+		if (signal_due(t))
+			signals_remind(t);
+	return any;
+}
+
+void kept_signal_to_kernel(const struct kept_signal *one)
+{
+	if (one->thread == SIGNAL_FOR_ANY)
+		raw_syscall(SYS_rt_sigqueueinfo, lower.pid, one->info.si_signo, (long)&one->info, 0, 0, 0);
+	else
+		raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0),
+			    one->info.si_signo, (long)&one->info, 0, 0);
+}
+
+/* Signals for a descriptor stay in the kernel; the only way to look at them is to take them. */
+static int by_descriptor_too(uint64_t set, struct table *list)
+{
+	const size_t from = list->len;
+	struct kept_signal one;
+	int rc = 0;
+	while (!rc && next_in_kernel(set, &one))
+		rc = table_add(list, &one, sizeof(one));
+	if (rc)
+		kept_signal_to_kernel(&one);
+	for (size_t at = from; at < list->len; at += sizeof(one))
+		kept_signal_to_kernel((const struct kept_signal *)(list->base + at));
+	return rc;
+}
+
+/* Looks again until nothing arrives: a timer either has its signal on the way, or some time left. */
+int kept_signals_look(struct state_head *head, struct kept_signals *kept)
+{
+	const uint64_t by_descriptor = signals_wait_in_kernel() & thread_self()->upper.sigmask;
+	sigset_t before;
+	int timers;
+	lower_block_signals(&before);
+	do {
+		taken(by_descriptor);
+		timers = posix_timers_look(kept->timers, POSIX_TIMERS);
+		timers_look(head->timers);
+	} while (taken(by_descriptor));
+	kept->signals.len = 0;
+	int rc = by_descriptor_too(by_descriptor, &kept->signals);
+	if (!rc)
+		rc = signals_kept(&kept->signals);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (timers < 0 || rc)
+		return timers < 0 ? timers : rc;
+	head->signals_len = kept->signals.len;
+	head->timers_len = (uint64_t)timers * sizeof(kept->timers[0]);
+	return 0;
+}

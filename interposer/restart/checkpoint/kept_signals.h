@@ -1,0 +1,18 @@
+/* The signals of a checkpoint without a log: those that the program has not got yet, and timers that send some. */
+#ifndef RDB_KEPT_SIGNALS_H
+#define RDB_KEPT_SIGNALS_H
+#include "restart/checkpoint/coordinated.h"
+#include "restart/process/posix_timers.h"
+#include "task/signal_queue.h"
+
+struct kept_signals {
+	struct posix_timer timers[POSIX_TIMERS];
+	struct table signals; /* struct kept_signal */
+};
+
+/* Fills in the head: the lengths, and the interval timers.  0 or -errno. */
+int kept_signals_look(struct state_head *head, struct kept_signals *kept);
+/* In a restart, with signals blocked: the signal waits in the kernel again. */
+void kept_signal_to_kernel(const struct kept_signal *one);
+
+#endif

@@ -1,0 +1,218 @@
+/* The paths of a branch's system calls: those of its own files lead to where these files are. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "restart/base/cut.h"
+#include "restart/copies/own_files.h"
+#include "restart/copies/own_table.h"
+#include "restart/copies/written_copies.h"
+#include "base/copy_bytes.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
+#include "task/newer_calls.h"
+
+const char *own_place(const char *path)
+{
+	const struct own *o = own_find(path);
+	return o ? o->place : NULL;
+}
+
+bool own_place_of(const char *full, char *out)
+{
+	char name[LONGEST];
+	const struct own *o = own_table.n ? own_find(full) : NULL;
+	if (!own_table.n)
+		return false;
+	if (o)
+		return snprintf(out, LONGEST, "%s", o->place) < LONGEST;
+	strcpy(name, full);
+	for (char *slash = strrchr(name, '/'); slash && slash > name; slash = strrchr(name, '/')) {
+		*slash = 0;
+		o = own_find(name);
+		if (o)
+			return snprintf(out, LONGEST, "%s%s", o->place, full + (slash - name)) < LONGEST;
+	}
+	return false;
+}
+
+/* The full name that the program means; if its directory is gone, the name that it had. */
+static bool named(uint64_t dirfd, const char *text, bool follow, char *full)
+{
+	char joined[LONGEST], link[32];
+	if (!text || !*text)
+		return false;
+	size_t n = strlen(text);
+	while (n > 1 && text[n - 1] == '/')
+		n--;
+	*joined = 0;
+	if ((int)dirfd != AT_FDCWD && *text != '/') {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", (int)dirfd);
+		const ssize_t len = readlink(link, joined, sizeof(joined) - 2);
+		if (len <= 0 || *joined != '/')
+			return false;
+		joined[len] = '/';
+		joined[len + 1] = 0;
+	}
+	const size_t at = strlen(joined);
+	if (at + n >= sizeof(joined))
+		return false;
+	memcpy(joined + at, text, n);
+	joined[at + n] = 0;
+	open_whole_path(AT_FDCWD, joined, full, follow);
+	return true;
+}
+
+/* Is the file, or would it be, the branch's own? */
+static bool owned(uint64_t dirfd, uint64_t path, bool follow, char *full, char *place)
+{
+	if (!named(dirfd, (const char *)path, false, full))
+		return false;
+	if (own_place_of(full, place))
+		return true;
+	return follow && named(dirfd, (const char *)path, true, full) && own_place_of(full, place);
+}
+
+static void one_path(uint64_t dirfd, uint64_t *path, bool follow, char *room)
+{
+	char full[LONGEST];
+	if (owned(dirfd, *path, follow, full, room))
+		*path = (uint64_t)room;
+}
+
+/* A real file becomes the branch's own; it may be on another file system. */
+static bool brought(const char *from, const char *place)
+{
+	struct stat st;
+	if (!rename(from, place))
+		return true;
+	if (errno != EXDEV || lstat(from, &st) || !S_ISREG(st.st_mode))
+		return false;
+	const int in = descriptor_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC, 0);
+	const int out = in < 0 ? in : private_create(AT_FDCWD, place, O_RDWR | O_TRUNC | O_CLOEXEC);
+	bool whole = out >= 0 && copy_bytes(in, out, (uint64_t)st.st_size) == st.st_size &&
+		     !fchmod(out, st.st_mode & 07777);
+	if (out >= 0 && close(out))
+		whole = false;
+	if (in >= 0)
+		close(in);
+	return whole && !unlink(from);
+}
+
+enum { LINKS = 1 << 16 };
+
+/* rename(2), link(2), with the flags of renameat2(2) or LINKS: a file of the branch's own gets the other name among its
+ * own.  True: the call has been made. */
+static bool two_paths(uint64_t from_dir, uint64_t *from, uint64_t to_dir, uint64_t *to, uint64_t flags,
+		      char (*room)[LONGEST])
+{
+	char path[LONGEST], other[LONGEST];
+	struct stat st;
+	*path = *other = 0;
+	const bool source = owned(from_dir, *from, false, path, room[0]);
+	bool target = owned(to_dir, *to, false, other, room[1]);
+	if (flags & RENAME_NOREPLACE && source != target && *path && *other && !lstat(target ? room[1] : other, &st)) {
+		if (!source)
+			strcpy(room[0], path);
+		*from = *to = (uint64_t)room[0]; /* EEXIST, if there is what is to be renamed */
+		return false;
+	}
+	if (!source && target && *from && !(flags & LINKS) && !lstat(path, &st) && !S_ISDIR(st.st_mode))
+		return brought(path, room[1]);
+	if (source && !target && *other && !access(room[0], F_OK)) {
+		copy_place(room[1], LONGEST, other);
+		own_new(other, room[1], true, false);
+		target = true;
+	}
+	if (source)
+		*from = (uint64_t)room[0];
+	if (target)
+		*to = (uint64_t)room[1];
+	return false;
+}
+
+/* Two files of its own can be exchanged.  One and a real file cannot: EINVAL, as where the file system has no such call. */
+static void exchanged(uint64_t a[6], char (*room)[LONGEST])
+{
+	char path[LONGEST];
+	const bool one = owned(a[0], a[1], false, path, room[0]), other = owned(a[2], a[3], false, path, room[1]);
+	if (one && other) {
+		a[1] = (uint64_t)room[0];
+		a[3] = (uint64_t)room[1];
+	} else if (one || other) {
+		a[4] = ~0ul;
+	}
+}
+
+bool own_paths(uint64_t nr, uint64_t a[6], char (*room)[LONGEST])
+{
+	const uint64_t here = (uint64_t)AT_FDCWD;
+	if (!own_table.n || lower.opt.in_place)
+		return false;
+	switch (nr) {
+	case SYS_open:
+	case SYS_stat:
+	case SYS_access:
+	case SYS_execve:
+	case SYS_truncate:
+	case SYS_chdir:
+	case SYS_creat:
+	case SYS_chmod:
+	case SYS_chown:
+	case SYS_utime:
+	case SYS_statfs:
+	case SYS_setxattr:
+	case SYS_getxattr:
+	case SYS_listxattr:
+	case SYS_removexattr:
+	case SYS_utimes: one_path(here, &a[0], true, room[0]); break;
+	case SYS_lstat:
+	case SYS_mkdir:
+	case SYS_rmdir:
+	case SYS_readlink:
+	case SYS_mknod:
+	case SYS_unlink:
+	case SYS_lsetxattr:
+	case SYS_lgetxattr:
+	case SYS_llistxattr:
+	case SYS_lremovexattr:
+	case SYS_lchown: one_path(here, &a[0], false, room[0]); break;
+	case SYS_inotify_add_watch: one_path(here, &a[1], true, room[0]); break;
+	case SYS_execveat:
+	case SYS_openat:
+	case SYS_fchownat:
+	case SYS_futimesat:
+	case SYS_newfstatat:
+	case SYS_fchmodat:
+	case SYS_faccessat:
+	case SYS_utimensat:
+	case SYS_statx:
+	case SYS_openat2:
+	case SYS_faccessat2:
+	case SYS_fchmodat2:
+	case SYS_setxattrat:
+	case SYS_getxattrat:
+	case SYS_listxattrat:
+	case SYS_removexattrat: one_path(a[0], &a[1], true, room[0]); break;
+	case SYS_mkdirat:
+	case SYS_mknodat:
+	case SYS_unlinkat:
+	case SYS_readlinkat: one_path(a[0], &a[1], false, room[0]); break;
+	case SYS_symlink: one_path(here, &a[1], false, room[0]); break;
+	case SYS_symlinkat: one_path(a[1], &a[2], false, room[0]); break;
+	case SYS_rename: return two_paths(here, &a[0], here, &a[1], 0, room);
+	case SYS_link: return two_paths(here, &a[0], here, &a[1], LINKS, room);
+	case SYS_renameat: return two_paths(a[0], &a[1], a[2], &a[3], 0, room);
+	case SYS_renameat2:
+		if (a[4] & RENAME_EXCHANGE)
+			exchanged(a, room);
+		else
+			return two_paths(a[0], &a[1], a[2], &a[3], a[4], room);
+		break;
+	case SYS_linkat: return two_paths(a[0], &a[1], a[2], &a[3], LINKS, room);
+	default: break;
+	}
+	return false;
+}

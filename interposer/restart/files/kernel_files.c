@@ -1,0 +1,455 @@
+/* proc(5), /proc/pid/fd and /proc/pid/fdinfo: what an open file is, its flags and offset, what an epoll watches, when a
+ * timer goes off.  kcmp(2) says which descriptors share one; tee(2) looks into a pipe. */
+#include "restart/files/kernel_files.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <linux/sched.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "restart/sockets/kernel_sockets.h"
+#include "restart/files/open_files_saved.h"
+#include "restart/base/open_table.h"
+#include "answer/process.h"
+#include "base/copy_bytes.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
+#include "base/user.h"
+#include "task/thread.h"
+#include "space/side_files.h"
+
+#define A(i) (ev->args[i])
+
+enum { MQUEUE_MAGIC = 0x19800202 /* ipc/mqueue.c */, JOINED = 2 };
+
+static struct {
+	uint8_t own[NUMBERS]; /* 0, 1 or JOINED */
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} standard[3];
+	struct opened opened[OPENED];
+	unsigned nopened, nwatched, npipes;
+	struct saved_number number[NUMBERS];
+	unsigned nnumbers;
+	struct saved_watch watched[WATCHED];
+	int pipe_fd[OPENED]; /* a read end of each */
+	ino_t pipe_ino[OPENED];
+	int fd[OPENED]; /* one descriptor of each open file */
+	char why[4300];
+} look;
+
+static void mine(int64_t fd, bool is)
+{
+	if (fd >= 0 && fd < NUMBERS)
+		look.own[fd] = is;
+}
+
+/* A restarted program's descriptors are those that were made again for it. */
+static bool restored(int fd)
+{
+	const struct opened *f = open_at((uint64_t)fd);
+	return f && f->kind != LIBRARY;
+}
+
+void kernel_files_begin(void)
+{
+	struct stat st;
+	for (int fd = 0; fd < lower.lowest_fd && fd < NUMBERS; fd++)
+		/* a launcher's pipes and sockets, which it has left open, mean nothing to the program */
+		mine(fd, lower.opt.from_image
+				 ? restored(fd)
+				 : fstat(fd, &st) == 0 && (fd < 3 || S_ISREG(st.st_mode)) && !descriptor_is_ours(fd));
+	for (int fd = 0; fd < 3; fd++)
+		if (fstat(fd, &st) == 0) {
+			look.standard[fd].dev = st.st_dev;
+			look.standard[fd].ino = st.st_ino;
+		}
+}
+
+void kernel_files_closing(const struct event *ev)
+{
+	if (ev->nr == SYS_close)
+		mine((int64_t)A(0), false);
+	else if (ev->nr == SYS_close_range && !(A(2) & 4 /* CLOSE_RANGE_CLOEXEC */))
+		for (uint64_t fd = A(0); fd <= A(1) && fd < NUMBERS; fd++)
+			mine((int64_t)fd, false);
+}
+
+/* unix(7), SCM_RIGHTS */
+static void received(const struct msghdr *m)
+{
+	const struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	for (; c; c = CMSG_NXTHDR((struct msghdr *)m, (struct cmsghdr *)c))
+		for (size_t at = CMSG_LEN(0); at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {
+			int fd;
+			memcpy(&fd, (const char *)c + at, sizeof(fd));
+			if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+				mine(fd, true);
+		}
+}
+
+/* ip(7), ipv6(7): the kernel does not tell which groups a socket has joined. */
+static bool joins(const struct event *ev)
+{
+	const int name = (int)A(2);
+	return (A(1) == IPPROTO_IP && (name == IP_ADD_MEMBERSHIP || name == IP_ADD_SOURCE_MEMBERSHIP ||
+				       name == MCAST_JOIN_GROUP || name == MCAST_JOIN_SOURCE_GROUP)) ||
+	       (A(1) == IPPROTO_IPV6 && (name == IPV6_JOIN_GROUP || name == IPV6_JOIN_ANYCAST ||
+					 name == MCAST_JOIN_GROUP || name == MCAST_JOIN_SOURCE_GROUP));
+}
+
+void kernel_files_syscall(const struct event *ev)
+{
+	switch (ev->nr) {
+	case SYS_open:
+	case SYS_openat:
+	case SYS_openat2:
+	case SYS_creat:
+	case SYS_dup:
+	case SYS_dup2:
+	case SYS_dup3:
+	case SYS_socket:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_eventfd:
+	case SYS_eventfd2:
+	case SYS_epoll_create:
+	case SYS_epoll_create1:
+	case SYS_timerfd_create:
+	case SYS_signalfd:
+	case SYS_signalfd4:
+	case SYS_inotify_init:
+	case SYS_inotify_init1:
+	case SYS_memfd_create:
+	case SYS_mq_open:
+	case SYS_fanotify_init:
+	case SYS_fsopen:
+	case SYS_open_by_handle_at:
+	case SYS_pidfd_getfd:
+	case SYS_pidfd_open:
+	case SYS_perf_event_open: mine(ev->result, true); break;
+	case SYS_fcntl:
+		if (A(1) == F_DUPFD || A(1) == F_DUPFD_CLOEXEC)
+			mine(ev->result, true);
+		break;
+	case SYS_setsockopt:
+		if (joins(ev) && A(0) < NUMBERS)
+			look.own[A(0)] = JOINED;
+		break;
+	case SYS_recvmsg: received((const void *)A(1)); break;
+	case SYS_recvmmsg:
+		for (int64_t i = 0; i < ev->result; i++)
+			received(&((const struct mmsghdr *)A(1))[i].msg_hdr);
+		break;
+	case SYS_clone:
+	case SYS_clone3: {
+		const struct clone_request r = process_clone_request(ev);
+		int fd;
+		if (r.flags & CLONE_PIDFD && !user_read(&fd, r.pidfd, sizeof(fd)))
+			mine(fd, true);
+		break;
+	}
+	case SYS_pipe:
+	case SYS_pipe2:
+	case SYS_socketpair: {
+		const int *ends = (const int *)A(ev->nr == SYS_socketpair ? 3 : 0);
+		mine(ends[0], true);
+		mine(ends[1], true);
+		break;
+	}
+	}
+}
+
+static const char *cannot(const char *fmt, int fd, const char *what)
+{
+	snprintf(look.why, sizeof(look.why), fmt, fd, what);
+	return look.why;
+}
+
+static size_t info_of(int fd, char *text, size_t room)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	int in = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
+	ssize_t n, len = 0;
+	while (in >= 0 && (n = read(in, text + len, room - 1 - (size_t)len)) > 0)
+		len += n;
+	if (in >= 0)
+		close(in);
+	text[len] = 0;
+	return (size_t)len;
+}
+
+static const char *value_of(const char *info, const char *name)
+{
+	const char *at = strstr(info, name);
+	return at ? at + strlen(name) : "0";
+}
+
+static long signal_of(int fd)
+{
+	return raw_syscall(SYS_fcntl, fd, F_GETSIG, 0, 0, 0, 0);
+}
+
+/* Many containers do not allow kcmp(2).  Then the signal that an open file sends (fcntl(2), F_SETSIG) is changed for a
+ * moment: it changes for all its descriptors. */
+static bool same_file(int a, int b)
+{
+	const long same = raw_syscall(SYS_kcmp, lower.pid, lower.pid, KCMP_FILE, a, b, 0);
+	if (same >= 0)
+		return same == 0;
+	const long was = signal_of(a);
+	if (was < 0 || was != signal_of(b))
+		return false;
+	bool follows = true;
+	for (int sig = SIGRTMAX - 1; sig <= SIGRTMAX; sig++)
+		follows &= raw_syscall(SYS_fcntl, a, F_SETSIG, sig, 0, 0, 0) == 0 && signal_of(b) == sig;
+	raw_syscall(SYS_fcntl, a, F_SETSIG, was, 0, 0, 0);
+	return follows;
+}
+
+static bool is_standard(int fd, const struct stat *st)
+{
+	return fd < 3 && st->st_dev == look.standard[fd].dev && st->st_ino == look.standard[fd].ino;
+}
+
+static const char *look_at_epoll(const char *info, uint32_t set)
+{
+	for (const char *at = info; (at = strstr(at, "tfd:")); at++) {
+		int fd;
+		unsigned events;
+		unsigned long data;
+		if (sscanf(at, "tfd: %d events: %x data: %lx", &fd, &events, &data) != 3)
+			continue;
+		if (look.nwatched == WATCHED)
+			return "its epolls have too many descriptors";
+		look.watched[look.nwatched++] = (struct saved_watch){
+			.set = set, .fd = fd, .event = {.events = events, .data.u64 = data}};
+	}
+	return NULL;
+}
+
+static struct timespec time_of(const char *info, const char *name)
+{
+	long s = 0, ns = 0;
+	sscanf(value_of(info, name), " (%ld, %ld)", &s, &ns);
+	return (struct timespec){s, ns};
+}
+
+static const char *look_at_other(int fd, struct opened *f, const char *info)
+{
+	if (!strcmp(f->path, "anon_inode:[eventfd]")) {
+		f->kind = EVENT;
+		f->count = strtoul(value_of(info, "eventfd-count:"), NULL, 16);
+		if (strtoul(value_of(info, "eventfd-semaphore:"), NULL, 10))
+			f->flags |= 1; /* EFD_SEMAPHORE */
+	} else if (!strcmp(f->path, "anon_inode:[eventpoll]")) {
+		f->kind = EPOLL;
+		return look_at_epoll(info, (uint32_t)(f - look.opened));
+	} else if (!strcmp(f->path, "anon_inode:[timerfd]")) {
+		f->kind = TIMER;
+		f->clock = atoi(value_of(info, "clockid:"));
+		f->timer.it_value = time_of(info, "it_value:");
+		f->timer.it_interval = time_of(info, "it_interval:");
+	} else if (!strcmp(f->path, "anon_inode:[signalfd]")) {
+		f->kind = SIGNALS;
+		f->mask = strtoul(value_of(info, "sigmask:"), NULL, 16);
+	} else if (!strncmp(f->path, "socket:", 7)) {
+		return kernel_sockets_look(fd, f);
+	} else {
+		return cannot("its descriptor %d is %s", fd, f->path);
+	}
+	return NULL;
+}
+
+static const char *look_at_pipe(int fd, struct opened *f, const struct stat *st)
+{
+	f->kind = PIPE;
+	f->read_end = (f->flags & O_ACCMODE) == O_RDONLY;
+	f->count = (uint64_t)raw_syscall(SYS_fcntl, fd, F_GETPIPE_SZ, 0, 0, 0, 0);
+	for (f->pipe = 0; f->pipe < look.npipes && look.pipe_ino[f->pipe] != st->st_ino;)
+		f->pipe++;
+	if (f->pipe == look.npipes) {
+		look.pipe_ino[look.npipes] = st->st_ino;
+		look.pipe_fd[look.npipes++] = -1;
+	}
+	if (f->read_end)
+		look.pipe_fd[f->pipe] = fd;
+	return NULL;
+}
+
+/* open(2): flags as fdinfo has them, in octal, with O_LARGEFILE */
+static const char *look_at_new(int fd, struct opened *f, const struct stat *st, const char *info)
+{
+	char link[64];
+	struct statfs system;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, f->path, sizeof(f->path) - 1);
+	f->path[n < 0 ? 0 : n] = 0;
+	f->flags = (unsigned)strtoul(value_of(info, "flags:"), NULL, 8) & ~(unsigned)(O_CLOEXEC | 0100000);
+	f->offset = strtoul(value_of(info, "pos:"), NULL, 10);
+	if (is_standard(fd, st)) {
+		f->kind = STANDARD;
+		f->copy = fd;
+		return NULL;
+	}
+	if (S_ISFIFO(st->st_mode) && !strncmp(f->path, "pipe:", 5))
+		return look_at_pipe(fd, f, st);
+	if (f->path[0] != '/')
+		return look_at_other(fd, f, info);
+	if (fstatfs(fd, &system) == 0 && system.f_type == MQUEUE_MAGIC)
+		return cannot("its descriptor %d is a message queue: %s", fd, f->path);
+	if (S_ISFIFO(st->st_mode))
+		return cannot("its descriptor %d is a FIFO (named pipe): %s", fd, f->path);
+	if (!st->st_nlink || !strncmp(f->path, "/memfd:", 7))
+		return cannot("its descriptor %d is a deleted or unnamed file: %s", fd, f->path);
+	if (!strncmp(f->path, "/proc/", 6) || !strncmp(f->path, "/dev/pts/", 9))
+		return cannot("its descriptor %d is %s", fd, f->path);
+	f->kind = S_ISREG(st->st_mode) && (f->flags & O_ACCMODE) != O_RDONLY ? FILE_WRITTEN : FILE_READ;
+	f->count = (uint64_t)st->st_size;
+	for (const struct opened *o = look.opened; o < f; o++)
+		if ((f->kind == FILE_WRITTEN || o->kind == FILE_WRITTEN) && !strcmp(o->path, f->path))
+			return cannot("its descriptor %d is %s, which it has opened twice, for writing", fd, f->path);
+	return NULL;
+}
+
+static const char *look_at(int fd)
+{
+	static char info[64 << 10];
+	struct stat st;
+	struct opened *f = look.opened;
+	if (fstat(fd, &st))
+		return NULL;
+	for (; f < look.opened + look.nopened; f++)
+		if (same_file(look.fd[f - look.opened], fd))
+			break;
+	const char *why = NULL;
+	if (f == look.opened + look.nopened) {
+		if (look.nopened == OPENED)
+			return "it has too many files open";
+		info_of(fd, info, sizeof(info));
+		memset(f, 0, sizeof(*f));
+		look.fd[look.nopened++] = fd;
+		why = look_at_new(fd, f, &st, info);
+	}
+	f->refs++;
+	look.number[look.nnumbers++] = (struct saved_number){
+		.fd = (uint32_t)fd,
+		.opened = (uint32_t)(f - look.opened),
+		.cloexec = (uint32_t)(raw_syscall(SYS_fcntl, fd, F_GETFD, 0, 0, 0, 0) & FD_CLOEXEC),
+	};
+	return why;
+}
+
+const char *kernel_files_look(void)
+{
+	const char *why = NULL;
+	look.nopened = look.nwatched = look.npipes = look.nnumbers = 0;
+	kernel_sockets_begin();
+	for (int fd = 0; fd < NUMBERS && fd < lower.lowest_fd && !why; fd++)
+		if (look.own[fd] == JOINED)
+			why = cannot("its descriptor %d is a socket that %s", fd, "has joined a multicast group");
+		else if (look.own[fd])
+			why = look_at(fd);
+	for (unsigned i = 0; i < look.nopened && !why; i++) {
+		unsigned ends = 0;
+		for (unsigned k = 0; k < look.nopened; k++)
+			ends += look.opened[k].kind == PIPE && look.opened[k].pipe == look.opened[i].pipe;
+		if (look.opened[i].kind == PIPE && ends < 2)
+			why = cannot("its descriptor %d is %s", look.fd[i], "a pipe whose other end it does not have");
+	}
+	return why ? why : kernel_sockets_looked();
+}
+
+/* ---- saving ---- */
+
+static const char *save_written(const struct opened *f, unsigned number)
+{
+	char path[4096];
+	if ((size_t)snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.dir, number, (unsigned)(f - look.opened)) >=
+	    sizeof(path))
+		return "too long a path";
+	int from = descriptor_open(AT_FDCWD, f->path, O_RDONLY, 0), to;
+	int64_t rc;
+	if (from < 0)
+		return cannot("its descriptor %d: the file cannot be opened again: %s", look.fd[f - look.opened],
+			      f->path);
+	to = private_create(AT_FDCWD, path, O_RDWR | O_TRUNC);
+	rc = to < 0 ? to : copy_bytes(from, to, f->count);
+	if (rc >= 0)
+		rc = (uint64_t)rc < f->count ? -EIO : 0;
+	if (to >= 0)
+		close(to);
+	close(from);
+	if (!rc)
+		side_file_whole(path);
+	return rc ? cannot("its descriptor %d cannot be copied: %s", look.fd[f - look.opened], strerror((int)-rc))
+		  : NULL;
+}
+
+/* The content of a pipe stays there: tee(2) copies it into a pipe of ours. */
+static const char *save_pipe(struct table *out, int fd)
+{
+	static uint8_t bytes[PIPE_ROOM];
+	int ends[2];
+	uint64_t len = 0;
+	if (fd < 0)
+		return table_add(out, &len, sizeof(len)) ? "no memory" : NULL;
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+		return "no pipe can be made, which rdb needs to copy what is in another one";
+	int there = 0;
+	/* Over fs.pipe-user-pages-soft ours gets fewer pages (pipe(7)), and then not all of it. */
+	fcntl(ends[1], F_SETPIPE_SZ, PIPE_ROOM);
+	ssize_t n = tee(fd, ends[1], PIPE_ROOM, SPLICE_F_NONBLOCK);
+	while (n > 0 && (n = read(ends[0], bytes + len, sizeof(bytes) - len)) > 0)
+		len += (uint64_t)n;
+	close(ends[0]);
+	close(ends[1]);
+	if (ioctl(fd, FIONREAD, &there) || (uint64_t)there != len)
+		return cannot("what is in its descriptor %d cannot be copied: %s", fd,
+			      "rdb cannot make a pipe of that size");
+	return table_add(out, &len, sizeof(len)) || table_add(out, bytes, len) ? "no memory" : NULL;
+}
+
+const char *kernel_files_save(struct table *out, unsigned number)
+{
+	static struct saved head;
+	const char *why = NULL;
+	int rc;
+	head = (struct saved){.magic = SAVED_MAGIC,
+			      .nopened = look.nopened,
+			      .nnumbers = look.nnumbers,
+			      .nwatched = look.nwatched,
+			      .npipes = look.npipes,
+			      .size = sizeof(struct opened)};
+	head.mask = (uint32_t)raw_syscall(SYS_umask, 0, 0, 0, 0, 0, 0);
+	raw_syscall(SYS_umask, (long)head.mask, 0, 0, 0, 0, 0);
+	if (raw_syscall(SYS_getcwd, (long)head.cwd, sizeof(head.cwd), 0, 0, 0, 0) < 0)
+		return "its working directory is gone";
+	for (unsigned i = 0; i < look.nopened && !why; i++)
+		if (look.opened[i].kind == FILE_WRITTEN)
+			why = save_written(&look.opened[i], number);
+	if (why)
+		return why;
+	rc = table_add(out, &head, sizeof(head));
+	if (!rc)
+		rc = table_add(out, look.opened, look.nopened * sizeof(struct opened));
+	if (!rc)
+		rc = table_add(out, look.number, look.nnumbers * sizeof(struct saved_number));
+	if (!rc)
+		rc = table_add(out, look.watched, look.nwatched * sizeof(struct saved_watch));
+	for (unsigned i = 0; i < look.npipes && !rc && !why; i++)
+		why = save_pipe(out, look.pipe_fd[i]);
+	return rc ? "no memory" : why ? why : kernel_sockets_save(out);
+}

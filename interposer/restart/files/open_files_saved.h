@@ -1,0 +1,25 @@
+/* Format in which a program's descriptors are written down, for restarts: by a replay that went live (was_open.c), or
+ * as the kernel knew them (kernel_files.c). */
+#ifndef RDB_OPEN_FILES_SAVED_H
+#define RDB_OPEN_FILES_SAVED_H
+#include "restart/base/open_table.h"
+
+/* The file: the head, then as many of the others as it says. */
+#define SAVED_MAGIC 0x32736c6966626472ull
+
+struct saved {
+	uint64_t magic;
+	uint32_t nopened, nnumbers, nwatched, npipes;
+	uint32_t mask, size; /* umask(2); sizeof(struct opened) */
+	char cwd[4096];
+};
+struct saved_number {
+	uint32_t fd, opened, cloexec;
+};
+struct saved_watch {
+	uint32_t set;
+	int32_t fd;
+	struct epoll_event event;
+};
+
+#endif

@@ -1,0 +1,208 @@
+/* At the cut: makes the program's descriptors again, under its numbers. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "restart/base/cut.h"
+#include "restart/files/open_files.h"
+#include "restart/base/open_table.h"
+#include "restart/copies/own_attributes.h"
+#include "restart/copies/own_files.h"
+#include "restart/files/reopen.h"
+#include "restart/sockets/sockets.h"
+#include "restart/process/timerfds.h"
+#include "base/descriptors.h"
+#include "answer/syscall_table.h"
+#include "task/signals.h"
+
+static int high(int fd)
+{
+	int rc = fd < 0 ? -errno : lower_fd(fd);
+	return rc;
+}
+
+static int in_place(const struct opened *f)
+{
+	char buf[65536];
+	ssize_t n;
+	uint64_t done = 0;
+	int fd = open(f->path, (int)(f->flags & ~(unsigned)(O_EXCL | O_TRUNC | O_ACCMODE)) | O_RDWR | O_CREAT, 0666);
+	if (fd < 0)
+		return fd;
+	if (ftruncate(fd, 0))
+		live_refuse("%s: %s", f->path, strerror(errno));
+	while ((n = pread(f->copy, buf, sizeof(buf), (off_t)done)) > 0) {
+		if (pwrite(fd, buf, (size_t)n, (off_t)done) != n)
+			live_refuse("%s: it cannot be rolled back: %s", f->path, strerror(errno));
+		done += (uint64_t)n;
+	}
+	return fd;
+}
+
+static int written_again(struct opened *f)
+{
+	char link[64];
+	int fd;
+	if (lower.opt.in_place && *f->path) {
+		fd = in_place(f);
+	} else {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", f->copy);
+		fd = open(link, (int)(f->flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW)));
+	}
+	if (fd >= 0 && lseek(fd, (off_t)f->offset, SEEK_SET) < 0)
+		fd = -1;
+	return fd;
+}
+
+static int read_again(const struct opened *f)
+{
+	const char *own = own_place(f->path);
+	int fd = open(own ? own : f->path, (int)(f->flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC)));
+	if (fd >= 0 && f->offset && lseek(fd, (off_t)f->offset, SEEK_SET) < 0)
+		fd = -1;
+	return fd;
+}
+
+int reopen(struct opened *f)
+{
+	const int fd = f->kind == FILE_WRITTEN ? written_again(f) : read_again(f);
+	return fd < 0 ? -errno : fd;
+}
+
+static const char *made_by(const struct opened *f)
+{
+	if (!strncmp(f->path, "/proc/", 6) && strstr(f->path, "/fd/"))
+		return "one that was opened through /dev/fd or /proc/self/fd";
+	static char by[64];
+	if (!syscall_row(f->call)) {
+		snprintf(by, sizeof(by), "made by system call %lu, which is not known to rdb", (unsigned long)f->call);
+		return by;
+	}
+	switch (f->call) {
+	case SYS_socket:
+	case SYS_socketpair:
+	case SYS_accept:
+	case SYS_accept4: return "a socket";
+	case SYS_inotify_init:
+	case SYS_inotify_init1: return "an inotify queue";
+	case SYS_memfd_create: return "a file in memory";
+	case SYS_open:
+	case SYS_openat: return "a terminal or a file of /proc";
+	default: return "of a kind that cannot be made again";
+	}
+}
+
+static int by_number(int fd, unsigned flags)
+{
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return open(link, (int)(flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC)));
+}
+
+/* Makes a pipe when the first description of it is made; then all its descriptions. */
+static int pipe_end(struct opened *f)
+{
+	int ends[2];
+	if (pipe2(ends, 0))
+		return -errno;
+	pipe_fill(ends[0], open_table.pipes[f->pipe].bytes, open_table.pipes[f->pipe].len, f->count);
+	for (struct opened *o = open_table.opened; o < open_table.opened + OPENED; o++)
+		if (o->kind == PIPE && o->pipe == f->pipe) {
+			if (!o->again)
+				fcntl(ends[!o->read_end], F_SETFL, (int)(o->flags & (O_NONBLOCK | O_DIRECT)));
+			o->made = high(o->again ? by_number(ends[0], o->flags) : dup(ends[!o->read_end]));
+		}
+	close(ends[0]);
+	close(ends[1]);
+	return f->made;
+}
+
+static int standard_again(const struct opened *f, const int standard[3])
+{
+	int fd = f->again ? by_number(standard[f->copy], f->flags) : -1;
+	return fd < 0 ? dup(standard[f->copy]) : fd;
+}
+
+static int again(struct opened *f, const int standard[3])
+{
+	switch (f->kind) {
+	case STANDARD: return high(standard_again(f, standard));
+	case FILE_READ: return high(read_again(f));
+	case FILE_WRITTEN: return high(written_again(f));
+	case PIPE: return f->made ? f->made : pipe_end(f);
+	case EVENT: return high(eventfd((unsigned)f->count, (int)f->flags & (EFD_SEMAPHORE | EFD_NONBLOCK)));
+	case SOCKET: return socket_made(f);
+	case EPOLL: return high(epoll_create1(0));
+	case TIMER: {
+		int fd = timerfd_create(f->clock, (int)f->flags & (TFD_NONBLOCK));
+		const struct timer_state set = timerfd_state(f);
+		if (fd >= 0 && timerfd_again(fd, f->clock, &set, live_cut_ns))
+			return -errno;
+		return high(fd);
+	}
+	case SIGNALS: {
+		signals_by_descriptor(f->mask);
+		return high(
+			(int)raw_syscall(SYS_signalfd4, -1, (long)&f->mask, 8, (long)(f->flags & SFD_NONBLOCK), 0, 0));
+	}
+	default: return -ENOTSUP;
+	}
+}
+
+void open_files_restore(void)
+{
+	int standard[3];
+	open_table_begin();
+	for (int fd = 0; fd < 3; fd++) {
+		int copy = dup(fd);
+		standard[fd] = copy < 0 ? -1 : lower_fd(copy);
+	}
+	own_at_cut();
+	for (unsigned fd = 0; fd < NUMBERS; fd++) {
+		struct opened *f = open_table.number[fd].file;
+		if (f && f->kind == OTHER)
+			live_refuse("its descriptor %u is %s", fd, made_by(f));
+		if (f && f->kind == FIFO)
+			live_refuse("its descriptor %u is a FIFO (named pipe): %s", fd, f->path);
+		if (f && f->kind == FILE_WRITTEN && f->several)
+			live_refuse("%s: several of its processes have it open, and one of them has opened it twice: "
+				    "the order of their writes is not known",
+				    f->path);
+		if (f && *f->why)
+			live_refuse("%s: %s", *f->path ? f->path : "an epoll", f->why);
+		if (f && f->kind == FILE_READ && !own_place(f->path) && access(f->path, R_OK))
+			live_refuse("its descriptor %u cannot be opened again: %s: %s", fd, f->path, strerror(errno));
+	}
+	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++) {
+		if (f->kind == NONE || f->made)
+			continue;
+		int fd = again(f, standard);
+		f->made = fd;
+		if (fd < 0 && f->kind != STANDARD)
+			live_refuse("%s: %s", *f->path ? f->path : "a descriptor", strerror(-fd));
+	}
+	descriptors_close_range(0, (unsigned)lower.lowest_fd - 1, 0);
+	for (unsigned fd = 0; fd < NUMBERS; fd++) {
+		struct opened *f = open_table.number[fd].file;
+		if (f && f->made >= 0 &&
+		    raw_syscall(SYS_dup3, f->made, fd, open_table.number[fd].cloexec ? O_CLOEXEC : 0, 0, 0, 0) < 0)
+			live_refuse("descriptor %u: %s", fd, strerror(errno));
+	}
+	for (unsigned i = 0; i < open_table.nwatched; i++)
+		if (epoll_ctl(open_table.watched[i].set->made, EPOLL_CTL_ADD, open_table.watched[i].fd,
+			      &open_table.watched[i].event))
+			live_refuse("descriptor %d cannot be added to its epoll again: %s", open_table.watched[i].fd,
+				    strerror(errno));
+	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
+		if (f->kind != NONE && f->made >= 0)
+			lower_fd_close(f->made);
+	for (int fd = 0; fd < 3; fd++)
+		if (standard[fd] >= 0)
+			lower_fd_close(standard[fd]);
+	own_attributes_at_cut();
+}

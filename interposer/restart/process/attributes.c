@@ -1,0 +1,126 @@
+#include "restart/process/attributes.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "restart/base/branch_file.h"
+#include "restart/base/cut.h"
+#include "task/thread.h"
+
+enum { LIMITS = RLIM_NLIMITS, REAPER = 0 };
+
+/* Attributes that prctl(2) sets to a number.  `inherited`: a child has them, too. */
+static const struct {
+	int option;
+	bool inherited;
+	const char *what;
+} kinds[] = {
+	[REAPER] = {PR_SET_CHILD_SUBREAPER, false, "the adoption of its orphans (PR_SET_CHILD_SUBREAPER)"},
+	{PR_SET_PDEATHSIG, false, "its parent-death signal (PR_SET_PDEATHSIG)"},
+	{PR_SET_NO_NEW_PRIVS, true, "the ban of new privileges (PR_SET_NO_NEW_PRIVS)"},
+	{PR_SET_THP_DISABLE, true, "the ban of huge pages (PR_SET_THP_DISABLE)"},
+	{PR_SET_TIMERSLACK, true, "its timer slack (PR_SET_TIMERSLACK)"},
+};
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+static struct {
+	struct {
+		bool asked;
+		uint64_t value;
+	} kind[KINDS];
+	struct {
+		bool asked;
+		struct rlimit now;
+	} limit[LIMITS];
+} all;
+static bool begun;
+
+/* On the way to the cut orphans go to the process that they went to in the recording. */
+static void reaps(uint64_t value)
+{
+	if (tree())
+		prctl(PR_SET_CHILD_SUBREAPER, value, 0, 0, 0);
+}
+
+void attributes_begin(void)
+{
+	if (begun)
+		return;
+	begun = true;
+	branch_file_load("attributes", &all, sizeof(all), sizeof(all));
+	if (all.kind[REAPER].asked)
+		reaps(all.kind[REAPER].value);
+}
+
+static void limited(uint64_t which, const struct rlimit *now)
+{
+	if (which >= LIMITS || !now)
+		return;
+	all.limit[which].asked = true;
+	all.limit[which].now = *now;
+}
+
+void attributes_syscall(const struct event *ev)
+{
+	const uint64_t *a = ev->args;
+	attributes_begin();
+	switch (ev->nr) {
+	case SYS_prctl:
+		for (unsigned i = 0; i < KINDS; i++)
+			if (kinds[i].option == (int)a[0]) {
+				all.kind[i].asked = true;
+				all.kind[i].value = a[1];
+				if (i == REAPER)
+					reaps(a[1]);
+			}
+		break;
+	case SYS_setrlimit: limited(a[0], (const struct rlimit *)a[1]); break;
+	case SYS_prlimit64:
+		if (!a[0] || thread_known_as(threads_find(1), (int32_t)a[0]))
+			limited(a[1], (const struct rlimit *)a[2]);
+		break;
+	}
+}
+
+void attributes_in_child(void)
+{
+	for (unsigned i = 0; i < KINDS; i++)
+		all.kind[i].asked &= kinds[i].inherited;
+}
+
+bool attributes_hand_on(int fd)
+{
+	attributes_begin();
+	return write(fd, &all, sizeof(all)) == (ssize_t)sizeof(all);
+}
+
+bool attributes_inherit(int fd)
+{
+	begun = true;
+	return read(fd, &all, sizeof(all)) == (ssize_t)sizeof(all);
+}
+
+void attributes_save(void)
+{
+	static const typeof(all) none;
+	attributes_begin();
+	if (memcmp(&all, &none, sizeof(all)) != 0)
+		branch_file_save("attributes", &all, sizeof(all));
+}
+
+void attributes_restore(void)
+{
+	for (unsigned i = 0; i < KINDS; i++)
+		if (all.kind[i].asked && prctl(kinds[i].option, all.kind[i].value, 0, 0, 0))
+			rdb_warn("rank %d: %s cannot be set again: %s", lower.opt.rank, kinds[i].what, strerror(errno));
+	for (unsigned i = 0; i < LIMITS; i++) {
+		const struct rlimit *now = &all.limit[i].now;
+		const long rc = all.limit[i].asked ? raw_syscall(SYS_prlimit64, 0, i, (long)now, 0, 0, 0) : 0;
+		if (rc)
+			rdb_warn("rank %d: its resource limit %u (setrlimit(2)) cannot be set again on this machine: "
+				 "%s",
+				 lower.opt.rank, i, strerror((int)-rc));
+	}
+}

@@ -1,0 +1,151 @@
+#include "restart/process/sent_signals.h"
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "restart/base/branch_file.h"
+#include "restart/base/cut.h"
+#include "restart/base/open_table.h"
+#include "task/queued_to.h"
+#include "task/signal_frame.h"
+#include "task/signal_queue.h"
+#include "task/signals.h"
+#include "task/thread.h"
+
+#define STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU)) /* not kept: they stop the process at once */
+
+enum { SENT = 4096, FIRST_REAL_TIME = 32 };
+
+struct sent {
+	int32_t sig;
+	uint32_t thread; /* 0: any */
+	siginfo_t info;
+};
+
+static struct {
+	bool begun;
+	unsigned n;
+	struct sent list[SENT]; /* the oldest first */
+} sent;
+
+/* Some signals of a branch may have been on the way when it began. */
+static void begin(void)
+{
+	if (sent.begun)
+		return;
+	sent.begun = true;
+	sent.n = (unsigned)(branch_file_load("signals", sent.list, sizeof(sent.list), sizeof(sent.list[0])) /
+			    sizeof(sent.list[0]));
+}
+
+static bool ignored(int sig)
+{
+	const uint64_t h = lower.upper.sigactions[sig].handler;
+	return h == (uint64_t)SIG_IGN || (h == (uint64_t)SIG_DFL && ((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)));
+}
+
+static void add(int sig, uint32_t thread, const siginfo_t *info)
+{
+	if (sig < 1 || sig > 64 || ignored(sig))
+		return;
+	for (unsigned i = 0; i < sent.n && sig < FIRST_REAL_TIME; i++)
+		if (sent.list[i].sig == sig && sent.list[i].thread == thread)
+			return; /* of these signals only one is kept */
+	if (sent.n == SENT)
+		live_refuse("more than %d signals that it sent to itself are pending", SENT);
+	sent.list[sent.n++] = (struct sent){.sig = sig, .thread = thread, .info = *info};
+}
+
+static bool own_process(uint64_t pid)
+{
+	const struct thread *first = threads_find(1);
+	return first && pid && thread_known_as(first, (int32_t)pid);
+}
+
+static void to_thread(uint64_t tid, int sig, const siginfo_t *info)
+{
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		if (thread_known_as(t, (int32_t)tid))
+			add(sig, t->upper.number, info);
+}
+
+/* Removes the first signal that the present thread can have taken. */
+static void took(int sig)
+{
+	for (unsigned i = 0; i < sent.n; i++) {
+		const struct sent *s = &sent.list[i];
+		if (s->sig != sig || (s->thread && s->thread != thread_self()->upper.number))
+			continue;
+		sent.n--;
+		memmove(&sent.list[i], &sent.list[i + 1], (sent.n - i) * sizeof(*s));
+		return;
+	}
+}
+
+void sent_signals_delivered(int sig)
+{
+	begin();
+	took(sig);
+}
+
+void sent_signals_syscall(const struct event *ev)
+{
+	const uint64_t *a = ev->args;
+	siginfo_t info = {.si_code = SI_USER};
+	struct signalfd_siginfo one;
+	info.si_uid = getuid();
+	begin();
+	switch (ev->nr) {
+	case SYS_kill:
+		info.si_signo = (int)a[1];
+		if (own_process(a[0]))
+			add((int)a[1], 0, &info);
+		break;
+	case SYS_tkill:
+	case SYS_tgkill: {
+		const unsigned at = ev->nr == SYS_tgkill;
+		info.si_code = SI_TKILL;
+		info.si_signo = (int)a[at + 1];
+		if (!at || own_process(a[0]))
+			to_thread(a[at], (int)a[at + 1], &info);
+		break;
+	}
+	case SYS_rt_sigqueueinfo:
+		if (own_process(a[0]))
+			add((int)a[1], 0, (const siginfo_t *)a[2]);
+		break;
+	case SYS_rt_tgsigqueueinfo:
+		if (own_process(a[0]))
+			to_thread(a[1], (int)a[2], (const siginfo_t *)a[3]);
+		break;
+	case SYS_rt_sigtimedwait:
+		if (ev->result > 0)
+			took((int)ev->result);
+		break;
+	default:
+		for (unsigned i = 0; signalfd_got(ev, i, &one); i++)
+			took((int)one.ssi_signo);
+		break;
+	}
+}
+
+void sent_signals_save(void)
+{
+	begin();
+	if (sent.n)
+		branch_file_save("signals", sent.list, sent.n * sizeof(sent.list[0]));
+}
+
+void sent_signals_restore(void)
+{
+	for (unsigned i = 0; i < sent.n; i++) {
+		struct sent *s = &sent.list[i];
+		struct thread *t = s->thread ? threads_find(s->thread) : NULL;
+		if (s->info.si_code <= 0)
+			s->info.si_pid = lower.pid;
+		if (t)
+			queued_to_mark(&s->info);
+		if ((!s->thread || t) && !ignored(s->sig))
+			signal_keep(s->sig, &s->info, t);
+	}
+	signal_to_kernel(signals_wait_in_kernel() & thread_self()->upper.sigmask);
+}

@@ -1,0 +1,14 @@
+/* Signals that the program has sent to itself before a cut: those not delivered yet arrive after it. */
+#ifndef RDB_LIVE_SENT_SIGNALS_H
+#define RDB_LIVE_SENT_SIGNALS_H
+#include "crossing/event.h"
+
+/* A system call that the log has answered. */
+void sent_signals_syscall(const struct event *ev);
+/* The log delivers a signal to the present thread. */
+void sent_signals_delivered(int sig);
+/* At the cut: writes them down, for restarts of the branch; makes them pending. */
+void sent_signals_save(void);
+void sent_signals_restore(void);
+
+#endif

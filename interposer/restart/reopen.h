@@ -1,9 +1,0 @@
-/* Files of a program that is brought back, opened again. */
-#ifndef RDB_REOPEN_H
-#define RDB_REOPEN_H
-#include "restart/open_table.h"
-
-/* A file that it reads or writes, at its offset.  A descriptor or -errno. */
-int reopen(struct opened *f);
-
-#endif

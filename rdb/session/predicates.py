@@ -1,0 +1,23 @@
+"""Predicates over arrays: GDB's form back to what the user typed
+(gdb_scripts/rdb_gdb/values/predicates.py)."""
+
+from __future__ import annotations
+
+import re
+
+NAMES = "allfinite|all|any|count|sum|max|min|sorted|checksum|maxval|minval"
+
+# GDB shows the translated form: `$max("u") > 6`.
+_IN_GDBS = re.compile(
+    rf"""\$(?:({NAMES})|_rdb_shown)\((?:"((?:\\.|[^"\\])*)"|'((?:''|[^'])*)')\)"""
+)
+
+
+def as_typed(shown: str) -> str:
+    return _IN_GDBS.sub(_as_typed, shown)
+
+
+def _as_typed(found: re.Match[str]) -> str:
+    name, of_c, of_fortran = found.groups()
+    text = re.sub(r"\\(.)", r"\1", of_c) if of_fortran is None else of_fortran.replace("''", "'")
+    return text if name is None else f"{name}({text})"

@@ -1,0 +1,31 @@
+"""The demos, as `make demo` runs them: each of their claims is checked by the demo itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [("heat", "the two rows are swapped"), ("credits", "reached one slot too far")],
+)
+def test_the_demo_finds_the_bug(name: str, bug: str, rdb_home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", f"demos.{name}.demo"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert bug in done.stdout
+    assert [path.name for path in rdb_home.iterdir() if path.name.startswith(f"{name}-")] != []

@@ -1,0 +1,88 @@
+"""Whichever signal ends a command, and when: no process is left, and nobody sees a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import deadlines
+import pytest
+from jobstore import Store
+
+_TAG = "RDB_TEST_LEFT"
+_LOOKS = "plot rank\ndiff rank\nfind-event max(values) > 9\nbisect rank > 5\ndeadlock\nmessages\n"
+_COMMANDS = {
+    "bisect": ["causal", "bad < 1"],
+    "find-event": ["causal", "max(values) > 9"],
+    "deadlock": ["cycle"],
+    "messages": ["cycle"],
+    "attach": ["causal"],
+    "timeline": ["cycle", "-o", "page.html"],
+    "replay": ["causal", "--verify"],
+}
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("helpers", [1, 9])
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_nothing_is_left(store: Store, tmp_path: Path, command: str, helpers: int) -> None:
+    """Ended when it has so many processes below it, if it comes to that."""
+    for number in _ENDS:
+        _ended(store, tmp_path, [command, *_COMMANDS[command]], helpers, number)
+
+
+@pytest.mark.parametrize("number", _ENDS, ids=lambda one: one.name)
+def test_a_search_of_logs_in_several_processes(store: Store, tmp_path: Path, number: int) -> None:
+    if os.cpu_count() == 1:
+        pytest.skip("it takes two processors")
+    for helpers in (1, 2):
+        for times in (1, 50):
+            _ended(store, tmp_path, ["find-event", "causal", "mpi"], helpers, number, times)
+
+
+def _ended(
+    store: Store, folder: Path, words: list[str], helpers: int, number: int, times: int = 1
+) -> None:
+    script = folder / "looks"
+    script.write_text(_LOOKS)
+    tag = f"{words[0]}-{helpers}-{number}"
+    with (folder / "said").open("w+") as said, script.open() as looks:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rdb", *words],
+            env={**store.environment, _TAG: tag},
+            cwd=folder,
+            stdin=looks,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        )
+        deadlines.wait_for(
+            f"{words}: {helpers} helpers",
+            lambda: process.poll() is not None or len(list(_tagged(tag))) > helpers,
+        )
+        # As timeout(1) does it: the command, and its group.  Some press Ctrl-C more often.
+        for send in (os.kill, *(os.killpg,) * times):
+            if process.poll() is None:
+                send(process.pid, number)
+        deadlines.wait_for(f"{words}: its end", lambda: process.poll() is not None)
+        deadlines.wait_for(f"{words}: all gone", lambda: not list(_tagged(tag)))
+        said.seek(0)
+        text = said.read()
+    assert "Traceback" not in text and "Error" not in text, (words, helpers, number, text)
+
+
+def _tagged(tag: str) -> Iterator[int]:
+    """Living processes that have inherited it."""
+    for entry in Path("/proc").iterdir():
+        try:
+            if (
+                entry.name.isdigit()
+                and f"{_TAG}={tag}".encode() in (entry / "environ").read_bytes()
+            ):
+                yield int(entry.name)
+        except OSError:
+            continue  # it has ended, or is another user's

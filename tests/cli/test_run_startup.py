@@ -1,0 +1,62 @@
+"""`rdb run` starts without what it does not need, and says the same as what it left out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Rdb
+
+from rdb.cli.parser import build_parser
+from rdb.cli.run import plain_arguments
+from rdb.launch.recorded import recorded_processes, recorded_ranks
+from rdb.recording import open_job
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--", "true"], ["-n", "3", "--", "prog", "-n", "4"], ["--", "p", "--", "--lax"]],
+    ids=" ".join,
+)
+def test_the_usual_case_is_parsed_as_argparse_does(arguments: list[str]) -> None:
+    plain = plain_arguments(arguments)
+    assert plain is not None
+    parsed = vars(build_parser().parse_args(["run", *arguments]))
+    assert vars(plain) == {k: v for k, v in parsed.items() if k not in ("command", "target")}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["true"], ["-n", "0", "--", "p"], ["-n", "x", "--", "p"], ["--lax", "--", "p"], []],
+)
+def test_the_rest_is_left_to_argparse(arguments: list[str]) -> None:
+    assert plain_arguments(arguments) is None
+
+
+def test_nothing_heavy_is_imported(rdb_home: Path, tmp_path: Path) -> None:
+    said = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "rdb", "run", "--", "/bin/true"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        cwd=tmp_path,
+    ).stderr
+    imported = {line.rpartition("|")[2].strip() for line in said.splitlines()}
+    assert "rdb.cli.run" in imported
+    heavy = {"argparse", "subprocess", "dataclasses", "rdb.recording", "shutil", "hashlib"}
+    heavy |= {"asyncio", "ssl", "cryptography"}
+    assert not heavy & imported
+
+
+def test_processes_are_counted_as_the_recording_has_them(rdb: Rdb, rdb_home: Path) -> None:
+    script = "/bin/true & wait; (/bin/true; exec /bin/sh -c '/bin/true; /bin/true'); exec /bin/echo"
+    done = rdb("run", "--", "/bin/sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    job = open_job("sh-1")
+    counted = recorded_processes(str(job.path))
+    assert counted == sum(1 for _ in job.processes()) > 3
+    assert recorded_ranks(str(job.path)) == 1
+    assert f"{counted} processes" in done.stderr

@@ -1,0 +1,60 @@
+"""Child processes: a checkpoint without a log waits a little for those that end soon."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from running import DEADLINE_S, Running
+from test_coordinated_calls import restarted
+
+from rdb.coordinate.board import Board, board_path
+
+BuildText = Callable[..., Path]
+
+HELPED = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+int main(void)
+{
+    char word[20] = "";
+    puts("there");
+    fflush(stdout);
+    const int rc = system("while [ ! -e gate ]; do :; done; exit 7");
+    FILE *p = popen("echo helped", "r");
+    fgets(word, sizeof(word), p);
+    const int closed = pclose(p);
+    printf("%d %d %s", WEXITSTATUS(rc), closed, word);
+    return 0;
+}
+"""
+
+
+def test_a_helper_that_ends_soon_is_waited_for(tmp_path: Path, build_text: BuildText) -> None:
+    program = build_text("helped", HELPED)
+    one = Running(tmp_path / "home", tmp_path, "helped", "--", str(program))
+    one.until("there")
+    asking = subprocess.Popen(
+        [sys.executable, "-m", "rdb", "checkpoint", "helped", "--timeout", "60"],
+        cwd=tmp_path,
+        env={**os.environ, "RDB_HOME": str(one.home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    board, until = Board(board_path(one.home / "helped")), time.monotonic() + DEADLINE_S
+    while not board.wanted:
+        assert asking.poll() is None and time.monotonic() < until
+        time.sleep(0.01)
+    (tmp_path / "gate").touch()  # the helper ends
+    said, told = asking.communicate(timeout=DEADLINE_S)
+    assert asking.returncode == 0, told
+    assert "rank 0: checkpoint 1" in said
+    out, told = one.process.communicate(timeout=DEADLINE_S)
+    assert one.process.returncode == 0 and out == "7 0 helped\n", told
+    assert restarted(one, "helped") == ["7 0 helped"]

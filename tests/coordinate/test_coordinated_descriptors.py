@@ -1,0 +1,94 @@
+"""Descriptors at a checkpoint without a log: which share a file, and options of sockets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Build
+from running import DEADLINE_S, BuildText, Running
+
+PROGRAM = """
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+int main(void)
+{
+    uint64_t two = 2, got = 0;
+    int e = eventfd(3, EFD_NONBLOCK), same = dup(e), other = eventfd(3, EFD_NONBLOCK);
+    puts("there");
+    fflush(stdout);
+    while (access("gate", F_OK))
+        usleep(1000);
+    write(same, &two, sizeof(two));
+    read(e, &got, sizeof(got));
+    printf("%d", (int)got);
+    read(other, &got, sizeof(got));
+    printf(" %d\\n", (int)got);
+    return 0;
+}
+"""
+
+
+OPTIONS = """
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+static const int options[][3] = {
+    {IPPROTO_TCP, TCP_KEEPIDLE, 77}, {IPPROTO_TCP, TCP_KEEPINTVL, 7}, {IPPROTO_TCP, TCP_KEEPCNT, 3},
+    {IPPROTO_TCP, TCP_USER_TIMEOUT, 5000}, {IPPROTO_TCP, TCP_CORK, 1}, {IPPROTO_IP, IP_TOS, 16},
+    {IPPROTO_IP, IP_TTL, 9}, {SOL_SOCKET, SO_RCVLOWAT, 4}, {SOL_SOCKET, SO_TIMESTAMP, 1},
+};
+enum { N = sizeof(options) / sizeof(*options) };
+int main(void)
+{
+    int s = socket(AF_INET, SOCK_STREAM, 0), value = 0;
+    socklen_t len = sizeof(value);
+    for (int i = 0; i < N; i++)
+        if (setsockopt(s, options[i][0], options[i][1], &options[i][2], sizeof(int)))
+            return 2;
+    puts("there");
+    fflush(stdout);
+    while (access("gate", F_OK))
+        usleep(1000);
+    for (int i = 0; i < N; i++) {
+        getsockopt(s, options[i][0], options[i][1], &value, &len);
+        if (value != options[i][2])
+            printf("option %d of level %d: %d\\n", options[i][1], options[i][0], value);
+    }
+    puts("all");
+    return 0;
+}
+"""
+
+
+def test_options_of_a_socket(tmp_path: Path, build_text: BuildText) -> None:
+    program = build_text("options", OPTIONS)
+    one = Running(tmp_path / "home", tmp_path, "options", "--", str(program))
+    one.until("there")
+    taken = one.rdb("checkpoint", "options", "--timeout", "90")
+    assert taken.returncode == 0, taken.stderr
+    (tmp_path / "gate").touch()
+    said, told = one.process.communicate(timeout=DEADLINE_S)
+    assert (one.process.returncode, said) == (0, "all\n"), told
+    again = one.rdb("restart", "options", "--at", "ckpt:1")
+    assert (again.returncode, again.stdout) == (0, "all\n"), again.stderr
+
+
+@pytest.mark.parametrize("under", ["", "no_kcmp.c"])
+def test_what_dup_has_made(under: str, tmp_path: Path, build: Build, build_text: BuildText) -> None:
+    """Also where kcmp(2) is not allowed."""
+    program = build_text("shares", PROGRAM)
+    before = (str(build(under)),) if under else ()
+    one = Running(tmp_path / "home", tmp_path, "shares", "--", str(program), before=before)
+    one.until("there")
+    taken = one.rdb("checkpoint", "shares", "--timeout", "90")
+    assert taken.returncode == 0, taken.stderr
+    (tmp_path / "gate").touch()
+    said, told = one.process.communicate(timeout=DEADLINE_S)
+    assert (one.process.returncode, said) == (0, "5 3\n"), told
+    again = one.rdb("restart", "shares", "--at", "ckpt:1")
+    assert (again.returncode, again.stdout) == (0, "5 3\n"), again.stderr

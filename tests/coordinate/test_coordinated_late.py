@@ -1,0 +1,120 @@
+"""Checkpoints of ranks that learn late that what they sent has been received."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Build
+from running import DEADLINE_S, Running, sums
+
+from rdb.coordinate.board import Board, Slot, State, Verdict, board_path
+from rdb.coordinate.coordinated import committed
+
+WHOLE = ["rank 0 sum 0 more 0", "rank 1 sum 7 more 0", "rank 2 sum 80000200000 more 0"]
+
+
+class Ranks:
+    """Those of a job, which can be stopped one by one."""
+
+    def __init__(self, job: Running) -> None:
+        self.board = Board(board_path(job.home / job.name))
+
+    def signal(self, rank: int, number: int) -> None:
+        os.kill(self.board.slot(rank).pid, number)
+
+    def until(self, rank: int, holds: Callable[[Slot], bool]) -> None:
+        deadline = time.monotonic() + DEADLINE_S
+        while not holds(self.board.slot(rank)):
+            assert time.monotonic() < deadline, self.board.slots()
+            time.sleep(0.001)
+
+    def until_it_has_looked_around(self, rank: int) -> None:
+        """A rank that is held naps when it has found nothing to do, some hundred times."""
+        naps = self._naps(rank)
+        self.until(rank, lambda _: self._naps(rank) > naps + 2)
+
+    def _naps(self, rank: int) -> int:
+        status = Path(f"/proc/{self.board.slot(rank).pid}/status").read_text(encoding="ascii")
+        found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE)
+        assert found
+        return int(found[1])
+
+
+def held(slot: Slot) -> bool:
+    return slot.state is State.HELD
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_a_send_that_is_received_before_its_sender_knows(
+    mpi: str, tmp_path: Path, build: Build
+) -> None:
+    """It is not made again, and what its sender had from another rank meanwhile is not lost."""
+    line = ("--mpi", mpi, "-n", "3", "--", str(build("mpi/coordinated_late.c")), "gate")
+    one = Running(tmp_path / "home", tmp_path, "late", *line)
+    one.until("half")
+    one.until("half")
+    ranks = Ranks(one)
+    ranks.signal(2, signal.SIGSTOP)
+    asks = threading.Thread(target=one.rdb, args=("checkpoint", "late", "--timeout", "90"))
+    asks.start()
+    ranks.until(0, held)
+    ranks.until(1, held)
+    ranks.until_it_has_looked_around(1)
+    ranks.signal(1, signal.SIGSTOP)
+    before = ranks.board.slot(2).received
+    ranks.signal(2, signal.SIGCONT)
+    ranks.until(2, lambda slot: held(slot) and slot.received == before + 1)
+    ranks.until_it_has_looked_around(2)
+    ranks.signal(1, signal.SIGCONT)
+    asks.join(DEADLINE_S)
+    assert [taken.number for taken in committed(one.home / "late")] == [1]
+    (tmp_path / "gate").touch()
+    said, told = one.process.communicate(timeout=DEADLINE_S)
+    assert one.process.returncode == 0, told
+    assert sums(said) == WHOLE
+    again = Running(one.home, tmp_path, "again", "--at", "ckpt:1", restart="late")
+    try:
+        said, told = again.process.communicate(timeout=DEADLINE_S)
+    except subprocess.TimeoutExpired:
+        again.kill()
+        raise
+    assert again.process.returncode == 0, told
+    assert sums(said) == WHOLE
+
+
+def test_a_message_under_way_to_a_rank_that_is_held(tmp_path: Path, build: Build) -> None:
+    """All are held, and nobody waits for anything but that it has been received."""
+    program = str(build("mpi/coordinated_under_way.c"))
+    one = Running(tmp_path / "home", tmp_path, "sent", "-n", "2", "--", program, "gate")
+    one.until("half")
+    one.until("half")
+    ranks = Ranks(one)
+    ranks.signal(0, signal.SIGSTOP)
+    asks = threading.Thread(target=one.rdb, args=("checkpoint", "sent", "--timeout", "90"))
+    asks.start()
+    ranks.until(1, held)
+    ranks.until_it_has_looked_around(1)
+    ranks.signal(1, signal.SIGSTOP)
+    (tmp_path / "gate").touch()
+    ranks.signal(0, signal.SIGCONT)
+    ranks.until(0, lambda slot: held(slot) and slot.sent == 1)
+    ranks.until_it_has_looked_around(0)
+    assert ranks.board.verdict(1) is Verdict.OPEN
+    ranks.signal(1, signal.SIGCONT)
+    asks.join(DEADLINE_S)
+    assert [taken.number for taken in committed(one.home / "sent")] == [1]
+    said, told = one.process.communicate(timeout=DEADLINE_S)
+    assert one.process.returncode == 0, told
+    whole = ["rank 0 sum 37", "rank 1 sum 37"]
+    assert sums(said) == whole
+    done = one.rdb("restart", "sent")
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == whole

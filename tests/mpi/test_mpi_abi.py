@@ -1,0 +1,200 @@
+"""A program built for one MPI, over another: the same answers, and each rank replays alone."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import openmpi
+import pytest
+from conftest import Build, Rdb
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+from mpijob import lines
+from mpis import MPICC, launch, needs, record
+
+from rdb.launch.where import where
+from rdb.paths import lib_dir
+
+TABLES = Path(__file__).resolve().parents[2] / "interposer" / "mpi" / "abi"
+CROSSINGS = [("mpich", "mpich"), ("mpich", "openmpi"), ("openmpi", "mpich")]
+# Where MPIs answer differently: texts, versions, what is left open by the standard.
+DIFFERENT = ("version", "universe", "MPICH", "proc null", "copies", "Invalid", "MPI_ERR", "cart")
+
+
+def alike(result: subprocess.CompletedProcess[str]) -> list[str]:
+    own = [line for line in lines(result) if line[:3] in ("0: ", "1: ")]
+    return [line for line in own if not any(word in line for word in DIFFERENT)]
+
+
+@pytest.mark.parametrize(("upper", "lower"), CROSSINGS)
+def test_answers(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
+    """Constants, statuses, callbacks, error classes: all that differs between the ABIs."""
+    needs(upper, lower)
+    program = build("mpi/abi.c", "-O1", "-w", compiler=MPICC[upper])
+    native = launch(upper, 2, program)
+    assert native.returncode == 0, native.stderr
+    job = record(tmp_path, lower, 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == lines(native)
+    job.expect_equal()
+
+
+@pytest.mark.parametrize("family", ["nonblocking", "collectives", "comms"])
+@pytest.mark.parametrize(("upper", "lower"), CROSSINGS[1:])
+def test_family(upper: str, lower: str, family: str, build: Build, tmp_path: Path) -> None:
+    needs(upper, lower)
+    program = build(f"mpi/{family}.c", "-O1", "-w", compiler=MPICC[upper])
+    native = launch(upper, 2, program)
+    assert native.returncode == 0, native.stderr
+    job = record(tmp_path, lower, 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert len(alike(job.result)) > 10
+    assert alike(job.result) == alike(native)
+    job.expect_equal()
+
+
+@pytest.mark.parametrize(("upper", "lower"), [("mpich", "mpich"), ("openmpi", "mpich")])
+def test_functions_beside_the_standard(
+    upper: str, lower: str, build: Build, tmp_path: Path
+) -> None:
+    """Those of MPI-1 that MPI-3 took out; numbers of handles and statuses for Fortran."""
+    needs(upper, lower)
+    program = build("mpi/beside.c", "-O1", "-w", compiler=MPICC[upper])
+    job = record(tmp_path, lower, 1, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["well"]
+    job.expect_equal()
+
+
+@pytest.mark.parametrize("program", ["rma_fence", "rma_passive", "rma_places"])
+@pytest.mark.parametrize(("upper", "lower"), CROSSINGS[1:])
+def test_windows(
+    upper: str, lower: str, program: str, build: Build, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """They assert what they see.  MPICH 4.0 over UCX moves windows that begin at odd addresses."""
+    needs(upper, lower)
+    monkeypatch.setenv("OMPI_MCA_osc", openmpi.windows())
+    job = record(tmp_path, lower, 2, build(f"mpi/{program}.c", "-O1", "-w", compiler=MPICC[upper]))
+    assert job.result.returncode == 0, job.result.stderr
+    assert [line[:3] for line in lines(job.result)] == ["0: ", "1: "]
+    job.expect_equal()
+
+
+@pytest.mark.parametrize(("upper", "lower"), CROSSINGS[1:])
+def test_files(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
+    needs(upper, lower)
+    program = build("mpi/io_files.c", "-O1", "-w", compiler=MPICC[upper])
+    job = record(tmp_path, lower, 2, program, tmp_path / "data")
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: files", "1: files"]
+    job.expect_equal()
+
+
+@pytest.mark.parametrize(
+    ("program", "lower"),
+    [*((program, mpi) for program in ("additions", "sessions") for mpi in ("mpich", "openmpi")),
+     ("partitioned", "mpich")],
+)  # fmt: skip
+def test_what_mpi_4_added(lower: str, program: str, build: Build, tmp_path: Path) -> None:
+    """Persistent collectives, sessions and others: over MPI-3, too."""
+    needs("mpich", lower)
+    job = record(
+        tmp_path, lower, 2, build(f"mpi/{program}.c", "-O1", "-w", compiler=MPICC["mpich"])
+    )
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good"]
+    job.expect_equal()
+
+
+@pytest.mark.parametrize("lower", ["mpich", "openmpi"])
+def test_large_counts(lower: str, build: Build, tmp_path: Path) -> None:
+    """Over an MPI that has no such functions as well, as far as counts fit in an int."""
+    needs("mpich", lower)
+    program = build("mpi/large_counts.c", "-O1", "-w", compiler=MPICC["mpich"])
+    has = ["many"] if lower == "mpich" else []
+    job = record(tmp_path, lower, 2, program, tmp_path / "data", *has)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good"]
+    job.expect_equal()
+    if not has:
+        more = tmp_path / "more"
+        more.mkdir()
+        refused = record(more, lower, 1, program, tmp_path / "data", "many").result
+        assert refused.returncode == 125
+        assert "MPI_Type_contiguous_c: the count does not fit in an int" in refused.stderr
+
+
+@pytest.mark.parametrize(("upper", "lower"), CROSSINGS)
+def test_tools(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
+    """MPI_T has variables of the MPI below, and constants of the program's."""
+    needs(upper, lower)
+    job = record(tmp_path, lower, 1, build("mpi/tools_any.c", "-O1", "-w", compiler=MPICC[upper]))
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good"]
+    job.expect_equal()
+
+
+@pytest.mark.parametrize(
+    ("upper", "library"), [("openmpi", "libmpi.so.40"), ("mpich", "libmpich.so.12")]
+)
+def test_opened_without_a_version(upper: str, library: str, build: Build, tmp_path: Path) -> None:
+    """By a link, libmpi.so, that leads to the real one: the program gets the stub all the same,
+    and is told, as without rdb, that its ABI is not the standard's."""
+    needs(upper, "openmpi")
+    program = build("mpi/opened.c")
+    link = tmp_path / "libmpi.so"
+    link.symlink_to(Path("/usr/lib/x86_64-linux-gnu") / library)
+    job = record(tmp_path, "openmpi", 2, program, link)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == [f"abi -1.-1, {upper}"] * 2
+    job.expect_equal()
+    rank = job.rank(0)
+    assert "MPI_Init" in " ".join(rank.describe(event) for event in range(rank.last_event + 1))
+
+
+def test_run_over_mpich(rdb: Rdb, build: Build) -> None:
+    """`rdb run --mpi` takes that MPI's launcher, and hydra's ranks are found."""
+    needs("openmpi", "mpich")
+    program = build("mpi/ring.c", "-O1")
+    done = rdb("run", "-n", "2", "--mpi=mpich", "--", program)
+    assert done.returncode == 0, done.stderr
+    assert "mpirun.mpich" in done.stderr
+    assert "2 ranks, exit code 0" in done.stderr
+    missing = rdb("run", "-n", "2", "--mpi=nompi", "--", program)
+    assert missing.returncode == 2
+    assert "rdb has no library for this MPI; rdb has: openmpi, mpich" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("table", "stub"),
+    [("mpich", "mpich/libmpich.so.12"), ("mpi-abi", "mpi-abi/libmpi_abi.so.1")],
+)
+def test_stub_has_what_the_library_exports(table: str, stub: str) -> None:
+    """Programs start, whatever they refer to."""
+    with (lib_dir() / "mpi" / stub).open("rb") as file:
+        section = ELFFile(file).get_section_by_name(".dynsym")
+        assert isinstance(section, SymbolTableSection)
+        exported = {symbol.name for symbol in section.iter_symbols()}
+    rows = (TABLES / f"{table}.symbols").read_text().splitlines()
+    wanted = {row.split()[1] for row in rows if row.startswith("F ")}
+    assert len(wanted) > 1000
+    assert wanted <= exported
+
+
+def test_ranks_of_hydra() -> None:
+    """One node: the parent tells launches apart; the rank and the size are PMI's."""
+    env = {"PMI_RANK": "1", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "2"}
+    place = where(env)
+    assert (place.rank, place.nranks, place.launcher) == (1, 2, "mpirun")
+    assert place.key == where({**env, "PMI_RANK": "0"}).key
+
+
+def test_ranks_of_an_mpirun_whose_daemons_srun_has_started() -> None:
+    """Open MPI 5 in an allocation: on its first node there is no daemon, and no srun."""
+    env = {"PMIX_RANK": "0", "PMIX_NAMESPACE": "prterun-node1-77@1"}
+    far = {**env, "PMIX_RANK": "1", "SLURM_JOB_ID": "5", "SLURM_STEP_ID": "0"}
+    assert where(env).launcher == where(far).launcher == "mpirun"
+    assert where(env).key == where(far).key
+    assert where({**far, "PMIX_NAMESPACE": "slurm.pmix.5.0"}).launcher == "srun"

@@ -1,0 +1,125 @@
+"""Threads that wait by looking at memory, recorded: they give way at once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import deadlines
+import pytest
+from conftest import Build, Rdb, replay_agrees
+from spinning import PROGRAM, SLICE_MS, STEPS, gives_way
+
+RECORDINGS = 4
+EVENTS_A_TURN = 40
+"""Two if who waits is stopped once, and never where it has the lock that the other one needs."""
+WAYS = ["yield", "sleep", "futex", "atomic", "flag", "spin-lock", "atomic-flag"]
+ASKING_WAYS = [
+    *("deadline", "date", "counter", "counter-of-a-processor", "delay", "counted-delay"),
+    *("seconds", "day", "used-time", "usage", "parent", "receive", "read", "poll", "cpuid"),
+    *("receive-until", "everything"),
+]
+"""They look at memory, and ask for something in each turn."""
+ATOMIC_WAYS = [
+    *("relaxed", "consume", "acquire", "ordered"),
+    *("exchange-relaxed", "exchange-acquire", "exchange-both", "exchange-ordered"),
+    *("add-relaxed", "add-both", "add-ordered", "flag", "mutex", "try"),
+]
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+@pytest.mark.parametrize("kernel", STEPS)
+def test_whoever_spins_gives_way(kernel: str, flag: str, build: Build, rdb: Rdb) -> None:
+    gives_way(build(PROGRAM, flag, "-fopenmp"), kernel, rdb)
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+@pytest.mark.parametrize("kind", ["word", "spin", "mutex", "backoff", "long", "rounds"])
+def test_turns_of_a_spin_are_told_apart(kind: str, flag: str, build: Build, rdb: Rdb) -> None:
+    """By what they count in memory, and nowhere else."""
+    program = build("counting_spins.c", flag, "-pthread")
+    for n in range(RECORDINGS):
+        done = rdb("run", "--slice", 1, "--hash-every", 1, "--name", n, "--", program, kind, 3000)
+        assert (done.returncode, done.stdout) == (0, "6000\n"), done.stderr
+        replay_agrees(rdb, n)
+
+
+def said_of(turns: int) -> str:
+    """Without rdb, on one processor, spinning for a lock that is not fair may take hours."""
+    total = 0
+    for turn in range(turns):
+        total = (total * 3 + turn % 2) % (1 << 64)
+    return f"{turns} {total}\n"
+
+
+def replays(program: Path, way: str, turns: int, rdb: Rdb, name: str = "way") -> None:
+    command = [str(program), way, str(turns // 2)]
+    done = rdb("run", "--slice", SLICE_MS, "--name", name, "--", *command)
+    assert (done.returncode, done.stdout) == (0, said_of(turns)), done.stderr
+    events = re.search(r"(\d+) events", replay_agrees(rdb, name))
+    # who waits by calls makes as many as it likes
+    asks = way in ("yield", "sleep", "futex", *ASKING_WAYS)
+    assert events and (asks or int(events[1]) < turns * EVENTS_A_TURN)
+
+
+@pytest.mark.parametrize("way", [*WAYS, *ASKING_WAYS])
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_every_way_to_wait_replays(way: str, flag: str, build: Build, rdb: Rdb) -> None:
+    program = build("waiting_ways.c", flag, "-pthread")
+    for n in range(RECORDINGS // 2):
+        replays(program, way, 200, rdb, str(n))
+
+
+@pytest.mark.parametrize("way", ATOMIC_WAYS)
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_atomics_in_every_order_replay(way: str, flag: str, build: Build, rdb: Rdb) -> None:
+    replays(build("atomic_ways.cc", flag, "-pthread"), way, 60, rdb)
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_a_thread_that_ends_is_stopped_nowhere(flag: str, build: Build, rdb: Rdb) -> None:
+    program = build("counting_spins.c", flag, "-pthread")
+    for n in range(RECORDINGS * 2):
+        done = rdb("run", "--name", n, "--", program, "turns", 50)
+        assert (done.returncode, done.stdout) == (0, "100\n"), done.stderr
+        replay_agrees(rdb, n)
+
+
+def test_more_threads_than_processors(build: Build, rdb: Rdb) -> None:
+    command = [str(build(PROGRAM, "-O2", "-fopenmp")), "flags", "20", "5"]
+    done = rdb("run", "--slice", SLICE_MS, "--name", "five", "--", *command)
+    assert done.returncode == 0, done.stderr
+    replay_agrees(rdb, "five")
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_signals_and_a_fork_between_turns(flag: str, build: Build, rdb: Rdb) -> None:
+    program = build("spin_forks.c", flag, "-pthread")
+    for n in range(RECORDINGS):
+        # Frames of signals hold all flags, also those that mean nothing.
+        hashes = ("--hash-every", 1) if n == 0 else ()
+        done = rdb("run", "--name", n, *hashes, "--", program, 100)
+        assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
+        replay_agrees(rdb, n)
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+@pytest.mark.parametrize("way", ["probe", "test", "clock", "all"])
+def test_who_asks_mpi_in_each_look_gives_way(way: str, mpi: str, build: Build, rdb: Rdb) -> None:
+    flags = ("-O2", "-fopenmp")
+    program = build("mpi/threads_look.c", *flags, compiler=f"mpicc.{mpi}")
+    done = rdb("run", "--slice", SLICE_MS, "--name", "look", "-n", 1, "--", program, way, 30)
+    native = deadlines.native([program, way, "30"])
+    assert (done.returncode, done.stdout) == (0, native.stdout), done.stderr
+    replay_agrees(rdb, "look")
+
+
+@pytest.mark.parametrize("way", ["deadline", "counter", "receive"])
+def test_who_asks_gives_way_in_a_branch_too(way: str, build: Build, rdb: Rdb) -> None:
+    """There the counter traps, also where the recorder itself reads it."""
+    command = [str(build("waiting_ways.c", "-O2", "-pthread")), way, "100"]
+    recorded = rdb("run", "--slice", SLICE_MS, "--name", "way", "--", *command)
+    branch = rdb("restart", "way", "--at", 100)
+    assert (recorded.returncode, branch.returncode) == (0, 0), branch.stderr
+    assert branch.stdout == recorded.stdout
+    replay_agrees(rdb, "way-branch-1")
