@@ -109,7 +109,7 @@ def wait_gone(processes: list[Process]) -> None:
     deadline = time.monotonic() + DEADLINE_S
     while any(process.alive for process in processes):
         assert time.monotonic() < deadline, "processes were left behind"
-        os.sched_yield()
+        time.sleep(0.01)
 
 
 def test_a_session_on_a_terminal(console: Callable[[str], Terminal], home: Path) -> None:
@@ -211,7 +211,7 @@ def _until_working(processes: list[Process]) -> None:
     deadline = time.monotonic() + DEADLINE_S
     while not any(_ticks(process) >= used + ticks for process, used in before.items()):
         assert time.monotonic() < deadline
-        os.sched_yield()
+        time.sleep(0.01)
 
 
 def _ticks(process: Process) -> int:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,3 +64,4 @@ class Store:
                 if recording.describe(recording.last_event).startswith(last):
                     break
                 assert not deadline.over(), f"rank {rank} logged no {last}...)"
+                time.sleep(0.01)

@@ -107,6 +107,7 @@ def looping(line: Line, rank: Rank) -> Iterator[subprocess.Popen[bytes]]:
             began = rank.recording().last_event
             while rank.recording().last_event < began + FEW:
                 assert time.monotonic() < deadline and process.poll() is None
+                time.sleep(0.01)
             yield process
         finally:
             process.kill()

@@ -99,6 +99,7 @@ class RunningJob:
         deadline = time.monotonic() + DEADLINE_S
         while min(self.told(rank) for rank in range(2)) < rounds:
             assert self.process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
 
     def kill(self, ranks: list[int]) -> None:
         """All of them at about the same time."""

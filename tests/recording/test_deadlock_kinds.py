@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import mpis
 import pytest
 from conftest import TIMEOUT_S, Build, Rdb
+from deadlines import Deadline
 
 from rdb.recording import open_job
 
@@ -39,6 +41,7 @@ _LAST_OF_0 = {
     "window": "MPI_Win_test(",
     "neighbours": "MPI_Neighbor_allgather(",
 }
+_LOOK_S = 0.02  # ranks that wait yield to whoever looks without a pause
 _POLLS = ("polls", "arrives", "looks", "window")  # rank 0 logs all the time
 
 
@@ -78,11 +81,11 @@ def stuck(
 
 def _wait_until_all_wait(path: Path, kind: str) -> None:
     """Each rank has logged what comes before the call that waits, and is in that call now: it
-    logs no more, and sleeps or has computed for a while."""
-    deadline = time.monotonic() + TIMEOUT_S
+    logs no more, and sleeps, has computed for a while or has given way often."""
+    deadline = Deadline(TIMEOUT_S)
     for rank in range(RANKS):
         last = _LAST if rank else (_LAST_OF_0.get(kind, "write("),)
-        seen, cpu_s = -1, 0.0
+        seen, cpu_s, switches = -1, 0.0, 0
         while True:
             recording = open_job(path).rank(rank)
             event, pid = recording.last_event, recording.meta["pid"]
@@ -90,15 +93,24 @@ def _wait_until_all_wait(path: Path, kind: str) -> None:
             if there and rank == 0 and kind in _POLLS:
                 break
             if not there or event != seen:
-                seen, cpu_s = event if there else -1, _cpu_s(pid)
-            elif _cpu_s(pid) > cpu_s + 0.2 or all(state == "S" for state in _states(pid)):
+                seen, cpu_s, switches = event if there else -1, _cpu_s(pid), _switches(pid)
+            elif all(state == "S" for state in _states(pid)) or (
+                _cpu_s(pid) > cpu_s + 0.05 or _switches(pid) > switches + 50
+            ):
                 break
-            assert time.monotonic() < deadline, f"rank {rank} does not wait after {last}...)"
+            assert not deadline.over(), f"rank {rank} does not wait after {last}...)"
+            time.sleep(_LOOK_S)
 
 
 def _cpu_s(pid: int) -> float:
     """proc_pid_stat(5), "utime" and "stime"."""
     return sum(map(int, _stat(Path(f"/proc/{pid}"))[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _switches(pid: int) -> int:
+    """Of the first thread (proc_pid_status(5)). One that yields to others may get no time."""
+    said = Path(f"/proc/{pid}/status").read_text()
+    return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", said)))
 
 
 def _states(pid: int) -> list[str]:
@@ -114,9 +126,10 @@ def _stat(of: Path) -> list[str]:
 def _wait_for_the_end(path: Path, rank: int) -> None:
     """It logs how it ended; who kills it before, as mpiexec may when it sees another end, has it
     end otherwise."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = Deadline(TIMEOUT_S)
     while open_job(path).rank(rank).end is None:
-        assert time.monotonic() < deadline, f"rank {rank} logged no end"
+        assert not deadline.over(), f"rank {rank} logged no end"
+        time.sleep(_LOOK_S)
 
 
 def graph_of(kind: str, rdb: Rdb, code: int = 1) -> dict[str, Any]:

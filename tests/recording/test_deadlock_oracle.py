@@ -409,6 +409,7 @@ def test_what_is_played_is_what_is_recorded(
         try:
             while (found := _recorded(rdb_home / "it", player.size)) != expected:
                 assert time.monotonic() < deadline, (found, expected, program)
+                time.sleep(0.01)
             for rank in player.blocked():
                 with contextlib.suppress(ProcessLookupError):  # mpiexec has seen the first end
                     os.kill(open_job(rdb_home / "it").rank(rank).meta["pid"], signal.SIGKILL)

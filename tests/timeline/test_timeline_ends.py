@@ -51,6 +51,7 @@ def wait_for_the_write(rank_dir: Path, files: Path) -> None:
         recording = RankRecording(rank_dir, files)
         if recording.describe(recording.last_event).startswith("write("):
             return
+        time.sleep(0.01)
     raise AssertionError("the write was not logged")
 
 
