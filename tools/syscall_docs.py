@@ -50,7 +50,7 @@ class Row:
 
     @property
     def reason(self) -> str:
-        """Why it is refused or not supported."""
+        """Why it is refused."""
         return self.what[self.what.index('"') + 1 : self.what.rindex('"')]
 
 
@@ -80,12 +80,8 @@ def _names(kind: str) -> str:
 def text() -> str:
     """The whole page."""
     refused = [row for row in rows() if row.kind in ("NONE", "FAIL", "SAME")]
-    denied = [row for row in rows() if row.kind == "DENY"]
     parts = [_HEAD, "## Refused\n", "| call | fails with | why |\n|---|---|---|"]
     parts += [f"| `{row.name}` | {row.error} | {row.reason} |" for row in refused]
-    if denied:
-        parts += ["\n## Not supported\n", "| call | the program |\n|---|---|"]
-        parts += [f"| `{row.name}` | {row.reason} |" for row in denied]
     parts += ["\n## Emulated\n", _names("EMU"), "## Passed on\n", _names("PASS")]
     return "\n".join(parts)
 

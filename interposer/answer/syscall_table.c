@@ -109,7 +109,6 @@ long call_exit(struct event *ev, ucontext_t *uc)
 #define ROW_SAME(nm, err, reason) ROW(nm, .class = FAIL, .error = err, .why = reason, .quiet = true)
 #define ROW_NONE(nm, reason) ROW_FAIL(nm, ENOSYS, reason)
 #define ROW_EMU(nm, f) ROW(nm, .class = EMU, .emu = f)
-#define ROW_DENY(nm, reason) ROW(nm, .class = DENY, .why = reason)
 #define SYS(nm, class, what...) [NR_##nm] = ROW_##class(#nm, what),
 
 static const struct row rows[] = {

@@ -4,7 +4,7 @@
 #include <ucontext.h>
 #include "crossing/event.h"
 
-enum class { UNKNOWN, PASS, EMU, DENY, FAIL };
+enum class { UNKNOWN, PASS, EMU, FAIL };
 enum out_kind { O_END, O_FIX, O_RET, O_CAP, O_VAL, O_ARR, O_ERR, O_FN };
 
 struct row;

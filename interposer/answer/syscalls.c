@@ -261,8 +261,6 @@ void syscall_event(ucontext_t *uc)
 		rdb_fatal(
 			"the program makes system call %lu, which is not supported yet; --lax records it all the same",
 			(unsigned long)nr);
-	if (class == DENY)
-		rdb_fatal("the program %s: not supported yet", row->why);
 	const bool ends_thread = nr == SYS_exit && threads_alive() > 1;
 	struct clone_request clone;
 	if (answered && (ends_thread || !(class == EMU && row->emu == call_exit)))
