@@ -30,6 +30,10 @@ enum rdb_class {
 #define RDB_KEYVALS_OWN 16    /* keyvals below are predefined */
 #define RDB_FIRST_DYNAMIC 256 /* ids below are predefined, the same in every run */
 
+/* What rdb_unsupported() says about a function, after its name. */
+#define RDB_IS_INTERNAL " is not supported yet: it is internal to the MPI library"
+#define RDB_IS_ABSENT ": the MPI library that the program runs with lacks this function"
+
 struct rdb_predef {
 	uint32_t magic;
 	uint16_t class;

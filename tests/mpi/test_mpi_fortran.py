@@ -79,3 +79,12 @@ def test_integers(mpi: str, tmp_path: Path) -> None:
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == lines(native)
     job.expect_equal()
+
+
+def test_handle_above_the_limit(tmp_path: Path) -> None:
+    needs("openmpi")
+    job = record(tmp_path, "openmpi", 1, fortran("openmpi", "high_handle", tmp_path))
+    assert job.result.returncode == 125
+    refused = "the program uses a Fortran handle above 131071, the highest that rdb supports"
+    assert refused in job.result.stderr
+    assert "internal" not in job.result.stderr

@@ -88,20 +88,19 @@ void shim_unmap(void *at, size_t bytes);
 /* Functions of the core. */
 void *rdb_alloc(size_t bytes);
 void rdb_free(void *piece, size_t bytes);
-void rdb_absent(const char *name) __attribute__((noreturn));
-void rdb_internal(const char *name) __attribute__((noreturn));
+void rdb_unsupported(const char *text) __attribute__((noreturn));
 #define SHIM_ABSENT(name) \
 	EXPORT void P##name(void); \
 	EXPORT void P##name(void) \
 	{ \
-		rdb_absent(#name); \
+		rdb_unsupported(#name RDB_IS_ABSENT); \
 	} \
 	SHIM_ALIAS(name)
 #define SHIM_INTERNAL(name) \
 	EXPORT void name(void); \
 	EXPORT void name(void) \
 	{ \
-		rdb_internal(#name); \
+		rdb_unsupported(#name RDB_IS_INTERNAL); \
 	}
 
 #endif

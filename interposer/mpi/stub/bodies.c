@@ -19,14 +19,14 @@ struct rdb_body *rdb_body(unsigned class, uint32_t id)
 	struct rdb_body *body;
 
 	if (id / PAGE_BODIES >= PAGES)
-		rdb_internal("a Fortran handle above 131071");
+		rdb_unsupported("the program uses a Fortran handle above 131071, the highest that rdb supports");
 	rdb_lock(&lock);
 	if (!pages[class][id / PAGE_BODIES])
 		pages[class][id / PAGE_BODIES] = rdb_map(PAGE_BODIES * sizeof(*body));
 	rdb_unlock(&lock);
 	body = rdb_body_known(class, id);
 	if (!body)
-		rdb_internal("a Fortran handle for which there is no memory");
+		rdb_unsupported("no memory for a Fortran handle of the program");
 	body->handle.magic = RDB_PREDEF_MAGIC;
 	body->handle.class = (uint16_t) class;
 	body->handle.id = id;

@@ -220,7 +220,8 @@ extern void *opal_cstring_create(const char *) __attribute__((weak));
 static int string_created(const char *text, void **string)
 {
 	if (!opal_cstring_create)
-		rdb_internal("opal_cstring_create");
+		rdb_unsupported(
+			"opal_cstring_create: the program has not loaded Open MPI's libopen-pal, which exports it");
 	*string = opal_cstring_create(text);
 	return *string ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }

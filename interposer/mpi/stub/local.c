@@ -26,15 +26,9 @@ void *memcpy(void *restrict to, const void *restrict from, size_t n)
 	return to;
 }
 
-void rdb_internal(const char *name)
+void rdb_unsupported(const char *text)
 {
-	rdb_call(RDB_INTERNAL_SYMBOL, 1, (uint64_t[]){(uint64_t)name});
-	__builtin_trap();
-}
-
-void rdb_absent(const char *name)
-{
-	rdb_call(RDB_ABSENT_FUNCTION, 1, (uint64_t[]){(uint64_t)name});
+	rdb_call(RDB_UNSUPPORTED, 1, (uint64_t[]){(uint64_t)text});
 	__builtin_trap();
 }
 

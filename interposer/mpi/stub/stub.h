@@ -94,14 +94,14 @@ enum {
 #define RDB_INTERNAL(name) \
 	EXPORT void name(void) \
 	{ \
-		rdb_internal(#name); \
+		rdb_unsupported(#name RDB_IS_INTERNAL); \
 	}
 
 /* A function of the standard that the library does not have: a program that refers to it starts, but cannot call it. */
 #define RDB_ABSENT(name) \
 	EXPORT void P##name(void) \
 	{ \
-		rdb_absent(#name); \
+		rdb_unsupported(#name RDB_IS_ABSENT); \
 	} \
 	RDB_ALIAS(name)
 #define RDB_DATA(name, size) EXPORT char name[size] __attribute__((aligned(16)));
@@ -124,8 +124,8 @@ static inline int64_t rdb_call(uint32_t index, uint32_t nargs, const uint64_t *a
 	return rdb_gate_call(RDB_FN(RDB_NS_MPI, index), nargs, args);
 }
 
-void rdb_internal(const char *name) __attribute__((noreturn));
-void rdb_absent(const char *name) __attribute__((noreturn));
+/* Ends the process and reports TEXT. */
+void rdb_unsupported(const char *text) __attribute__((noreturn));
 
 /* memory.c: a lock for data shared by threads; never held while functions of the program are called. */
 struct rdb_lock {

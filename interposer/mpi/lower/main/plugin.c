@@ -55,11 +55,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 	bool covered = false;
 	int64_t result;
 
-	if (index == RDB_INTERNAL_SYMBOL)
-		host->fatal("%s is not supported yet: it is internal to the MPI library", (const char *)args[0]);
-	if (index == RDB_ABSENT_FUNCTION)
-		host->fatal("%s: the MPI library that the program runs with lacks this function",
-			    (const char *)args[0]);
+	if (index == RDB_UNSUPPORTED)
+		host->fatal("%s", (const char *)args[0]);
 	if (index >= real_function_count)
 		host->fatal("MPI function number %u: rdb's MPI stub and MPI plug-in are of different versions", index);
 	function = &real_functions[index];
