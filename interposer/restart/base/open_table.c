@@ -56,7 +56,7 @@ void open_drop(uint64_t fd)
 void open_put(int64_t fd, struct opened *f, bool cloexec)
 {
 	if (fd < 0 || fd >= NUMBERS)
-		live_refuse("it has opened descriptor %ld, a number too high for a restart", (long)fd);
+		live_refuse("it has opened descriptor %ld, and a restart supports those below %d", (long)fd, NUMBERS);
 	f->refs++;
 	open_drop((uint64_t)fd);
 	open_table.number[fd].file = f;

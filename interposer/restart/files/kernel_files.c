@@ -8,6 +8,7 @@
 #include <linux/sched.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,9 +172,12 @@ void kernel_files_syscall(const struct event *ev)
 	}
 }
 
-static const char *cannot(const char *fmt, int fd, const char *what)
+__attribute__((format(printf, 1, 2))) static const char *cannot(const char *fmt, ...)
 {
-	snprintf(look.why, sizeof(look.why), fmt, fd, what);
+	va_list words;
+	va_start(words, fmt);
+	vsnprintf(look.why, sizeof(look.why), fmt, words);
+	va_end(words);
 	return look.why;
 }
 
@@ -337,7 +341,7 @@ static const char *look_at(int fd)
 	const char *why = NULL;
 	if (f == look.opened + look.nopened) {
 		if (look.nopened == OPENED)
-			return "it has too many files open";
+			return cannot("it has more than %d files open", OPENED);
 		info_of(fd, info, sizeof(info));
 		memset(f, 0, sizeof(*f));
 		look.fd[look.nopened++] = fd;
@@ -383,8 +387,8 @@ static const char *save_written(const struct opened *f, unsigned number)
 	int from = descriptor_open(AT_FDCWD, f->path, O_RDONLY, 0), to;
 	int64_t rc;
 	if (from < 0)
-		return cannot("its descriptor %d: the file cannot be opened again: %s", look.fd[f - look.opened],
-			      f->path);
+		return cannot("its descriptor %d: the file cannot be opened again: %s: %s", look.fd[f - look.opened],
+			      f->path, strerror(-from));
 	to = private_create(AT_FDCWD, path, O_RDWR | O_TRUNC);
 	rc = to < 0 ? to : copy_bytes(from, to, f->count);
 	if (rc >= 0)

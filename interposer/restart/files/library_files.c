@@ -31,8 +31,10 @@ void open_files_library(uint32_t key, int number, int fd)
 		open_drop(f->offset);
 	if (!f || fd < 0)
 		return;
-	int copy = dup(fd);
-	f->made = copy < 0 ? -errno : lower_fd(copy);
-	if (f->made < 0 || fcntl(f->made, F_SETFL, f->flags & O_NONBLOCK))
-		live_refuse("a descriptor of the verbs library cannot be copied: %s", strerror(errno));
+	int copy = dup(fd), rc;
+	f->made = rc = copy < 0 ? -errno : lower_fd(copy);
+	if (rc >= 0 && fcntl(f->made, F_SETFL, f->flags & O_NONBLOCK))
+		rc = -errno;
+	if (rc < 0)
+		live_refuse("a descriptor of the verbs library cannot be copied: %s", strerror(-rc));
 }

@@ -124,39 +124,44 @@ void doors_open_to(const struct place *p)
 			open_door(ours);
 }
 
-/* A connection, or -1. */
+/* A connection, or -errno. */
 static int connect_to(struct in_addr address, int port)
 {
 	const struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = address, .sin_port = htons((uint16_t)port)};
 	const int fd = keep_socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	if (!connect(fd, (const void *)&to, sizeof(to)))
 		return fd;
+	const int rc = -errno;
 	lower_fd_close(fd);
-	return -1;
+	return rc;
+}
+
+static _Noreturn void unreached(const struct place *p, int rc)
+{
+	live_refuse("rank %d cannot be reached to connect sockets again: %s", p->rank, strerror(-rc));
 }
 
 int door_connect(const struct place *p)
 {
-	for (unsigned i = 0; i < p->ndoors; i++) {
-		const bool loopback = p->doors[i].address.s_addr == htonl(INADDR_LOOPBACK);
-		const int fd = loopback == door_is_here(p) ? connect_to(p->doors[i].address, p->doors[i].port) : -1;
-		if (fd >= 0)
-			return fd;
-	}
-	live_refuse("rank %d cannot be reached to connect sockets again: %s", p->rank, strerror(errno));
+	int fd = -EHOSTUNREACH;
+	for (unsigned i = 0; i < p->ndoors && fd < 0; i++)
+		if ((p->doors[i].address.s_addr == htonl(INADDR_LOOPBACK)) == door_is_here(p))
+			fd = connect_to(p->doors[i].address, p->doors[i].port);
+	if (fd < 0)
+		unreached(p, fd);
+	return fd;
 }
 
 int door_connect_listener(const struct place *p, int port)
 {
 	struct in_addr address = {htonl(INADDR_LOOPBACK)};
-	for (unsigned i = 0; i < (door_is_here(p) ? 1 : p->naddress); i++) {
-		if (!door_is_here(p) && inet_pton(AF_INET, p->address[i], &address) != 1)
-			continue;
-		const int fd = connect_to(address, port);
-		if (fd >= 0)
-			return fd;
-	}
-	live_refuse("rank %d cannot be reached to connect sockets again: %s", p->rank, strerror(errno));
+	int fd = -EHOSTUNREACH;
+	for (unsigned i = 0; i < (door_is_here(p) ? 1 : p->naddress) && fd < 0; i++)
+		if (door_is_here(p) || inet_pton(AF_INET, p->address[i], &address) == 1)
+			fd = connect_to(address, port);
+	if (fd < 0)
+		unreached(p, fd);
+	return fd;
 }
 
 int door_connect_local(const struct place *p)
@@ -165,9 +170,10 @@ int door_connect_local(const struct place *p)
 	const size_t name = strlen(p->local);
 	const int fd = keep_socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	memcpy(to.sun_path + 1, p->local, name);
-	if (!door_is_here(p) ||
-	    connect(fd, (void *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name)))
+	if (!door_is_here(p))
 		live_refuse("one of its Unix sockets is connected to rank %d, which is not on this host", p->rank);
+	if (connect(fd, (void *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name)))
+		unreached(p, -errno);
 	return fd;
 }
 
