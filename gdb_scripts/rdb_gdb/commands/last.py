@@ -7,7 +7,7 @@ from typing import Any
 import gdb
 
 from .. import link
-from ..search.watched import in_memory
+from ..search.watched import in_memory, length
 from ..state import history, place
 from ..values.quoting import unquoted
 from .command import Command, command, typed
@@ -51,7 +51,7 @@ class Last(Command):
     def _go(self) -> None:
         now = self._value()
         with link.calm():
-            answer = link.ask("last-change", f"{self._address:#x},{self._type.sizeof}")
+            answer = link.ask("last-change", f"{self._address:#x},{length(self._type)}")
             if answer["found"]:
                 place.forget(answer)
                 place.rearm()

@@ -6,7 +6,7 @@ import json
 
 import gdb
 
-from ..search.watched import in_memory
+from ..search.watched import in_memory, length
 from ..values import symbols
 from ..values.quoting import unquoted
 from .command import Command, command
@@ -26,7 +26,7 @@ class Object(Command):
         if not text:
             raise gdb.GdbError("Usage: rdb-object EXPR")
         value, address, _ = in_memory(text)
-        found = {"address": address, "size": value.type.sizeof, "type": _type(value.type, address)}
+        found = {"address": address, "size": length(value.type), "type": _type(value.type, address)}
         gdb.write(json.dumps(found) + "\n")
 
 

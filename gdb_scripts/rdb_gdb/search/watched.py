@@ -37,6 +37,14 @@ def in_memory(text: str) -> tuple[gdb.Value, int, str]:
     return value, int(value.address), said
 
 
+def length(kind: gdb.Type) -> int:
+    """Bytes of a value of this type: the last six of a long double are none of it."""
+    kind = kind.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_FLT and kind.sizeof == len(_ONE) and gdb.Value(_ONE, kind) == 1:
+        return 10
+    return kind.sizeof
+
+
 class Watched:
     """Address and type of an expression, evaluated once, in the selected frame."""
 
@@ -84,4 +92,5 @@ def too_large(kind: gdb.Type) -> bool:
     return isinstance(most, int) and 0 < most < kind.sizeof
 
 
+_ONE = bytes([0] * 7 + [0x80, 0xFF, 0x3F] + [0] * 6)  # a long double (Intel SDM, volume 1, 4.2.2)
 _RED_ZONE = 128  # bytes below the stack pointer that a leaf function may use (ABI, 3.2.2)

@@ -1,0 +1,60 @@
+"""origin: through the x87 stack, thread-local variables and calls to where a value was made, in
+generated programs; and never past a computation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Build, run_rdb
+from copied import Program, at_random, each_way
+from gdbdriver import in_console
+
+_LIBRARY = """
+static __thread volatile int local;
+volatile int got;
+void put(int v) { local = v; }
+void take(void) { got = local; }
+"""
+_MAIN = """
+#include <unistd.h>
+extern volatile int got;
+void put(int);
+void take(void);
+static volatile int seed = 3;
+static __attribute__((noinline)) int makes(void) { return seed * 7; }
+int main(void) { put(makes()); take(); getppid(); return 0; }
+"""
+
+
+def lost(tmp_path: Path, program: Path, made: dict[str, str]) -> list[str]:
+    """What origin says of the variables whose maker it does not name."""
+    done = run_rdb(tmp_path, tmp_path, "run", "--name", "job", "--", program)
+    assert done.returncode == 0, done.stderr
+    said = in_console(tmp_path, "job", [one for name in made for one in (f"origin {name}", "undo")])
+    wrong = []
+    for number, (name, maker) in enumerate(made.items()):
+        rows = [row for row in said[2 * number].splitlines() if row.startswith("0  ")]
+        last = rows[-1] if rows else ""
+        if not (re.search(rf" {maker} \(\) at ", last) and last.endswith("  computed")):
+            wrong.append(f"{name}, which {maker} made: {said[2 * number]}")
+    return wrong
+
+
+@pytest.mark.parametrize("flags", ["-O0", "-O1", "-O2", "-O0 -mfpmath=387", "-O2 -mfpmath=387"])
+@pytest.mark.parametrize("program", [each_way(), at_random(1, 20)], ids=["each", "random"])
+def test_where_it_was_made(tmp_path: Path, build: Build, flags: str, program: Program) -> None:
+    source = tmp_path / "copied.c"
+    source.write_text(program.source)
+    assert not lost(tmp_path, build(source, *flags.split(), "-w"), program.made)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_thread_local_of_a_library(
+    tmp_path: Path, build_text: Callable[..., Path], level: str
+) -> None:
+    library = build_text("ways", _LIBRARY, level, "-fPIC", "-shared")
+    program = build_text("main", _MAIN, level, str(library), f"-Wl,-rpath,{tmp_path}")
+    assert not lost(tmp_path, program, {"got": "makes"})
