@@ -294,12 +294,18 @@ class Searches:
     def _entered(self, entry: int, sp: int | None) -> Position | None:
         """The newest position at which the function at `entry` was entered with this stack pointer
         (None: any)."""
+        found = self._arrived([entry], sp)
+        return None if found is None else found.position
+
+    def _arrived(self, places: list[int], sp: int | None) -> scan.Found | None:
+        """The newest arrival at one of these instructions with this stack pointer (None: any)."""
         points, timeline = Points(), self._timeline
-        points.set_breakpoint(1, entry, b"" if sp is None else sp_is(sp))
+        for number, addr in enumerate(places, 1):
+            points.set_breakpoint(number, addr, b"" if sp is None else sp_is(sp))
         found = scan.last_hit(timeline.travel, points, timeline.position, timeline.recorded_gpr)
         if found is not None and found.walker is not None:
             found.walker.close()
-        return None if found is None else found.position
+        return found
 
     def _change_row(self, change: Change) -> Answer:
         event = change.position.event
@@ -325,13 +331,15 @@ class Searches:
         }
 
     def _last_at(self, text: str) -> Answer:
-        """{"addr", "sp" or null}: the newest arrival at that instruction with that stack
-        pointer."""
+        """{"addr", "sp" or null}: the newest arrival at that instruction, or at one of several,
+        with that stack pointer; `registers`: there."""
         asked = _options(text)
         answer: Answer = {"position": None}
+        addr = asked["addr"]
         with self._search(answer):
-            found = self._entered(asked["addr"], asked["sp"])
-            answer["position"] = None if found is None else str(found)
+            found = self._arrived(addr if isinstance(addr, list) else [addr], asked["sp"])
+            if found is not None:
+                answer.update(position=str(found.position), registers=found.gpr._asdict())
         return answer
 
     def _calls(self, text: str) -> Answer:

@@ -122,8 +122,8 @@ async def _asked(rank: Looking) -> tuple[list[Call], Place | None, bool]:
     if answer.error is not None:
         raise RdbError(answer.error)
     raw = json_answer("rdb-asked", answer.text)
-    if raw["python"] is not None:
-        place: Place | None = Place(**raw["python"])
+    if raw["own"] is not None:
+        place: Place | None = Place(**raw["own"])
     else:
         own = own_frame(await rank.frames(_FRAMES))
         place = None if own is None else own.place

@@ -77,7 +77,7 @@ def parse_state(text: str) -> RankState:
     """Converts the answer of `rdb-state`."""
     raw = json_answer("rdb-state", text)
     pc = raw.get("pc") or 0
-    python = raw.get("python")
+    own = raw.get("own")
     return RankState(
         event=int(raw["event"]),
         position=str(raw["position"]),
@@ -91,5 +91,5 @@ def parse_state(text: str) -> RankState:
         thread=raw.get("thread"),
         branch_title=raw.get("branch_title"),
         lost=tuple(raw.get("lost", ())),
-        own=None if python is None else Place(**python),
+        own=None if own is None else Place(**own),
     )

@@ -136,7 +136,7 @@ BISECTED = [
 def test_bisect_names_the_statement(gdb: Gdb, expression: str, function: str, line: str) -> None:
     gdb.run("goto start")
     found = json.loads(gdb.run(f"bisect {expression} --json").splitlines()[0])
-    at = json.loads(gdb.run("rdb-asked").splitlines()[0])["python"]
+    at = json.loads(gdb.run("rdb-asked").splitlines()[0])["own"]
     assert (at["function"], at["line"]) == (function, line_of(line)), found
     assert found["before_true"] and found["after_false"] and not found["gap"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import gdb
 
 from .. import link
+from ..search import last_calls
 from ..state import branches, history, own, place, threads
-from ..values import pynames
 from .command import Command, command
 
 
@@ -46,7 +46,7 @@ def described(answer: dict[str, Any]) -> dict[str, Any]:
         "pc": answer["pc"],
         "thread": threads.number() if answer["threaded"] else None,
         **place.where(),
-        "python": pynames.place(),
+        "own": last_calls.line(),
         "history": log.done,
         "undone": len(log.entries) - log.done,
     }

@@ -151,14 +151,11 @@ def _start() -> int:
 def _before_call(returned_to: int) -> bool:
     """Goes back over a call that preserves the register, to the call instruction."""
     sp = int(gdb.parse_and_eval("(long) $rsp")) + 8  # without the return address
-    architecture = gdb.selected_inferior().architecture()
-    for length in (8, 5, 2, 3, 6, 7):  # 8: of __tls_get_addr, whose call has prefixes
-        one = architecture.disassemble(returned_to - length)[0]
-        if one["length"] == length and "call" in one["asm"]:
-            found = searching.ask("last-at", addr=returned_to - length, sp=sp)["position"]
-            if found is not None:
-                place.seek(found)
-                return True
+    for at, _ in instructions.calls_before(returned_to):
+        found = searching.ask("last-at", addr=at, sp=sp)["position"]
+        if found is not None:
+            place.seek(found)
+            return True
     return False
 
 

@@ -8,6 +8,7 @@ of their physical place (`x87-3`), which stays when the stack's top moves (Intel
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,15 +55,11 @@ class Instruction:
     name: str
     operands: list[str]
     text: str
+    next_pc: int
 
     @property
     def pushes(self) -> bool:
         return self.name in ("push", "pushq") and len(self.operands) == 1
-
-    @property
-    def next_pc(self) -> int:
-        pc = int(gdb.parse_and_eval("(long) $pc"))
-        return pc + int(gdb.selected_inferior().architecture().disassemble(pc)[0]["length"])
 
     @property
     def copied(self) -> str | None:
@@ -110,9 +107,10 @@ class Instruction:
             return {"d": 4, "w": 2, "b": 1}.get(target[-1], 8) if target[1].isdigit() else 8
         return 4 if target.startswith("e") else 1 if target.endswith(("l", "h")) else 2
 
-    def address(self, operand: str) -> int | None:
-        """Address of an operand; None: it is no memory."""
-        base = 0
+    def address(self, operand: str, of: Callable[[str], int] | None = None) -> int | None:
+        """Address of an operand; None: it is no memory.  OF: the value of a register, if not the
+        present one."""
+        base, of = 0, of or value
         if operand.startswith("%fs:"):  # thread-local
             operand, base = operand[4:], int(gdb.parse_and_eval("(long) $fs_base"))
         found = re.fullmatch(r"(-?(?:0x)?[0-9a-f]+)?(?:\((%\w+)?(?:,(%\w+)?,?(\d)?)?\))?", operand)
@@ -124,7 +122,7 @@ class Instruction:
         address = base + int(found[1] or "0", 0)
         for one, scale in ((found[2], 1), (found[3], int(found[4] or 1))):
             if one:
-                address += scale * value(one[1:])
+                address += scale * of(one[1:])
         return address & (1 << 64) - 1
 
     def writes(self, name: str) -> bool:
@@ -174,17 +172,34 @@ class Instruction:
 
 
 def here() -> Instruction:
+    pc = int(gdb.parse_and_eval("(long) $pc"))
+    return next(between(pc, pc))[1]
+
+
+def between(first: int, last: int) -> Iterator[tuple[int, Instruction]]:
+    """(address, instruction) of those that begin at FIRST to LAST."""
     flavor = gdb.parameter("disassembly-flavor")
     gdb.execute("set disassembly-flavor att", to_string=True)
     try:
-        pc = int(gdb.parse_and_eval("(long) $pc"))
-        text = gdb.selected_inferior().architecture().disassemble(pc)[0]["asm"]
+        found = gdb.selected_inferior().architecture().disassemble(first, last)
     finally:
         gdb.execute(f"set disassembly-flavor {flavor}", to_string=True)
+    for one in found:
+        yield one["addr"], _parsed(str(one["asm"]), one["addr"] + one["length"])
+
+
+def calls_before(returns_to: int) -> Iterator[tuple[int, Instruction]]:
+    """(address, instruction) of what may be the call that returns there."""
+    for length in (8, 5, 2, 3, 6, 7):  # 8: of __tls_get_addr, whose call has prefixes
+        at, one = next(between(returns_to - length, returns_to - length))
+        if one.next_pc == returns_to and one.name.startswith("call"):
+            yield at, one
+
+
+def _parsed(text: str, next_pc: int) -> Instruction:
     found = _INSTRUCTION.fullmatch(re.sub(r"\s*[#<].*", "", text).strip())
-    if found is None:
-        return Instruction(text, [], text)
-    return Instruction(found[1], [one.strip() for one in found.groups()[1:] if one], text)
+    name, *operands = (text,) if found is None else found.groups()
+    return Instruction(name, [one.strip() for one in operands if one], text, next_pc)
 
 
 def register(operand: str | None) -> str | None:

@@ -33,10 +33,10 @@ def exits(symbols: list[Any], frame: Any) -> list[int]:
     """
     found: dict[int, None] = {}
     for pc in _instances(symbols, frame):
-        function = _around(pc)
+        function = around(pc)
         if function is not None:
             ranges = _all_alive([one.name for one in symbols], pc)
-            pieces = _pieces(function)
+            pieces = pieces_of(function)
             ranges = pieces if ranges is None else ranges
             found.update(dict.fromkeys(_ways_out(ranges, pieces, frame.architecture())))
     return list(found)
@@ -61,7 +61,7 @@ def _instances(symbols: list[Any], frame: Any) -> Iterator[int]:
                 block = block.superblock
 
 
-def _around(pc: int) -> Any:
+def around(pc: int) -> Any:
     """The function around PC that is not inlined."""
     block, found = gdb.block_for_pc(pc), None
     while block is not None and not (block.is_static or block.is_global):
@@ -70,7 +70,7 @@ def _around(pc: int) -> Any:
     return found
 
 
-def _pieces(function: Any) -> Ranges:
+def pieces_of(function: Any) -> Ranges:
     """The address ranges of a function: rarely executed code is in a separate range."""
     said = gdb.execute(f"disassemble {function.start:#x}", to_string=True)
     found = _PIECE.findall(said)

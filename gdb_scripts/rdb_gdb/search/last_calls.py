@@ -1,0 +1,147 @@
+"""The program's function whose last call, a jump, led into a library.
+
+Such a function is not on the stack any more: there the library's function seems to be called by the
+function outside of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gdb
+
+from ..state import place
+from ..values import alive, pynames, symbols
+from ..values.own_frames import frames, is_own, own_symtab
+from . import instructions, searching
+from .instructions import Instruction
+
+_CALL_BYTES = 5
+_FUNCTIONS_MAX = 16  # that jump to each other
+
+_Ways = dict[int, Instruction]
+
+
+def line() -> dict[str, Any] | None:
+    """Function, file and line of the program's own code where GDB's frames do not have them: of
+    Python, or of the jump into the library that runs here.
+
+    None: the library was called, or it is not known what led there.
+    """
+    python = pynames.place()
+    if python is not None:
+        return python
+    try:
+        jump = _jump()
+    except gdb.error:
+        return None  # no frame, or memory that cannot be read
+    if jump is None:
+        return None
+    there, block = gdb.find_pc_line(jump), alive.around(jump)
+    if there.symtab is None or block is None:
+        return None
+    name = place.plain(block.function.print_name)
+    return {"function": name, "file": there.symtab.fullname(), "line": there.line}
+
+
+def _jump() -> int | None:
+    inside, outside = None, None
+    for outside in frames():
+        if is_own(outside):
+            break
+        inside = outside
+    if inside is None or outside is None or not is_own(outside):
+        return None
+    above = int(outside.read_register("rsp"))
+    entered = _called(int(outside.pc()), above)
+    functions: list[int] = []
+    while entered is not None and entered not in functions:
+        functions.append(entered)
+        ways = _ways_out(functions)
+        if len(ways) == 1 and not _is_indirect(*ways.values()):
+            return next(iter(ways))
+        there = (
+            searching.ask("last-at", addr=list(ways), sp=above - 8).get("registers")
+            if ways
+            else None
+        )
+        if there is None:
+            return None
+        entered = _led_to(ways[there["rip"]], there)
+        if not _is_own(entered):
+            return int(there["rip"])
+    return None
+
+
+def _called(returns_to: int, sp: int) -> int | None:
+    """The address of the called function; None: it is not the program's own, or not known."""
+    for at, one in instructions.calls_before(returns_to):
+        there: dict[str, int] | None = {}
+        if _is_indirect(one) and "(%rip)" not in one.operands[0]:
+            there = searching.ask("last-at", addr=at, sp=sp).get("registers")
+        if there is not None:
+            entered = _led_to(one, there)
+            return entered if _is_own(entered) else None
+    return None
+
+
+def _is_own(pc: int) -> bool:
+    symtab = gdb.find_pc_line(pc).symtab
+    return symtab is not None and own_symtab(symtab)
+
+
+def _is_indirect(jump: Instruction) -> bool:
+    return jump.operands[0].startswith("*")
+
+
+def _led_to(one: Instruction, there: dict[str, int]) -> int:
+    """The address to which a jump or a call led, by the registers THERE."""
+    operand = one.operands[0]
+    if not _is_indirect(one):
+        return int(operand, 16)
+    if operand[1] == "%":
+        return there[operand[2:]]
+    address = one.address(operand[1:], there.__getitem__) or 0
+    pointer = gdb.lookup_type("unsigned long").pointer()
+    return int(gdb.Value(address).cast(pointer).dereference())
+
+
+_known: dict[tuple[str, int], tuple[_Ways, list[int]]] = {}
+
+
+def _ways_out(functions: list[int]) -> _Ways:
+    """The jumps out of these functions into others than the program's own; empty: not known.
+
+    Adds those of the program's own functions to which they jump.
+    """
+    ways: _Ways = {}
+    for entry in functions:
+        key = symbols.program(), entry
+        if key not in _known:
+            _known[key] = _jumps(entry)
+        mine, inner = _known[key]
+        ways.update(mine)
+        functions += [one for one in inner if one not in functions]
+        if len(functions) > _FUNCTIONS_MAX:
+            return {}
+    return ways
+
+
+def _jumps(entry: int) -> tuple[_Ways, list[int]]:
+    """The jumps out of one function, and the program's own functions to which it jumps."""
+    function = alive.around(entry)
+    pieces = [] if function is None else alive.pieces_of(function)
+    ways: _Ways = {}
+    inner: list[int] = []
+    for low, high in pieces:
+        for at, one in instructions.between(low, high - 1):
+            if not one.name.startswith("j") or not one.operands:
+                continue
+            target = 0 if _is_indirect(one) else _led_to(one, {})
+            if any(first <= target < last for first, last in pieces):
+                continue
+            if target and _is_own(target):
+                inner.append(target)
+            else:
+                ways[at] = one
+    return ways, inner
