@@ -14,10 +14,12 @@ from enum import IntEnum
 from pathlib import Path
 
 from rdb.errors import DamagedRecording
+from rdb.process_stat import lives
+from rdb.recording.log.library import log_library
 
-_MAGIC, _VERSION = 0x6472616F62626472, 5
+_MAGIC, _VERSION = 0x6472616F62626472, 6
 _HEAD = struct.Struct("<QIIQQQIi512s")
-_SLOT = struct.Struct("<Ii64s16Q")
+_SLOT = struct.Struct("<Ii64s17Q")
 _CLOCK = struct.Struct("<QQ")
 _CLOCKS = 1000
 _PAGE = 4096
@@ -48,6 +50,7 @@ class Slot:
     state: State
     pid: int
     host: str
+    started: int
     moves: int
     sent: int
     received: int
@@ -64,6 +67,11 @@ class Slot:
     @property
     def there(self) -> bool:
         return self.state in (State.RUNS, State.HELD)
+
+    @property
+    def lives(self) -> bool:
+        """Whether the rank, which is one of this host, has not ended."""
+        return self.there and lives(self.pid, self.started)
 
 
 def board_path(job: str | os.PathLike[str], host: str | None = None) -> Path:
@@ -100,12 +108,13 @@ def parse_slot(data: bytes) -> Slot:
     state, pid, host, *counts, nclocks = _SLOT.unpack_from(data)
     clocks = (_CLOCK.unpack_from(data, _SLOT.size + at * _CLOCK.size) for at in range(nclocks))
     name = host.split(b"\0")[0].decode(errors="replace")
-    *counts, _mpi, _away, _silent, inside, _agreed = counts
+    *counts, _mpi, _away, _silent, inside, started, _agreed = counts
     moves, sent, received, pending, objects, imaged, written, failed, stood_ns, fork_ns = counts
     return Slot(
         State(state),
         pid,
         name,
+        started,
         moves,
         sent,
         received,
@@ -198,29 +207,24 @@ class Board:
             if wanted and self.verdict(wanted) is Verdict.OPEN:
                 return wanted
             generation = wanted + 1
-        if generation > wanted:
-            struct.pack_into("<Q", self._map, _WANTED_AT, generation)
+        ffi, library = log_library()
+        library.board_want(ffi.from_buffer(self._map), generation)
         return generation
-
-    def refuse(self, generation: int) -> None:
-        """Refuses checkpoint GENERATION unless its verdict exists."""
-        if self.verdict(generation) is Verdict.OPEN:
-            self.decide(generation, Verdict.NO)
 
     def decide(
         self, generation: int, verdict: Verdict, why: str = "", moves: Sequence[int] = ()
-    ) -> None:
-        """Writes the verdict about a checkpoint of several hosts, which the ranks then read.
+    ) -> bool:
+        """Writes the verdict about a checkpoint, which the ranks then read.
 
-        MOVES: with GO, each rank's `moves` at which it was seen held.
+        The first verdict stands, whoever wrote it: False if that is another one.  MOVES: with GO on
+        several hosts, each rank's `moves` at which it was seen held.
         """
         for rank, seen in enumerate(moves):
             at = _PAGE + rank * _SLOT_BYTES + _AGREED_AT
             struct.pack_into("<Q", self._map, at, seen)
-        if why:
-            text = why.encode()[: _WHY_BYTES - 1]
-            self._map[_WHY_AT : _WHY_AT + _WHY_BYTES] = text.ljust(_WHY_BYTES, b"\0")
-        struct.pack_into("<Q", self._map, _VERDICT_AT, generation << 2 | verdict)
+        ffi, library = log_library()
+        board, text = ffi.from_buffer(self._map), why.encode() if why else ffi.NULL
+        return bool(library.board_decide(board, generation, verdict, text))
 
     def fail(self, rank: int, generation: int) -> None:
         """Says for a rank of this host that checkpoint GENERATION could not be written."""

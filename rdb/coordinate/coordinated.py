@@ -16,7 +16,6 @@ from rdb.coordinate.request import send_request
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.recording import Job
 from rdb.recording.checkpoints import check_image, image_path
-from rdb.recording.rank import runs_rdb
 
 _COMMIT = re.compile(r"commit-(\d+)\Z")
 _LOOK_S = 0.005
@@ -173,7 +172,7 @@ def alive(job: Job) -> bool:
             return False
     if not board_path(job.path).exists():
         return False
-    return any(slot.there and _there(slot) for slot in Board(board_path(job.path)).slots())
+    return any(_there(slot) for slot in Board(board_path(job.path)).slots())
 
 
 def _wait_for_beginning(job: Job) -> None:
@@ -195,8 +194,8 @@ def _begun(job: Job) -> bool:
 
 def _there(slot: Slot) -> bool:
     if slot.host != socket.gethostname():
-        return True  # on another host: its relay reports its end
-    return runs_rdb(slot.pid)
+        return slot.there  # its relay reports its end
+    return slot.lives
 
 
 def take(job: Job, timeout_s: int) -> Taken:
@@ -216,8 +215,7 @@ def take(job: Job, timeout_s: int) -> Taken:
         if time.monotonic() > again_s:
             _signal(board)
             again_s = time.monotonic() + _AGAIN_S
-        if time.monotonic() > until_s:
-            board.refuse(generation)
+        if time.monotonic() > until_s and board.decide(generation, Verdict.NO):
             raise _late(job, timeout_s)
         if not alive(job):
             raise RdbError(f"{job.name} has ended meanwhile")
@@ -233,7 +231,7 @@ def _signal(board: Board) -> None:
     for slot in board.slots():
         if slot.host == here and slot.state is State.RUNS and _there(slot):
             try:
-                send_request(slot.pid)
+                send_request(slot.pid, slot.started)
             except RdbError:
                 if _there(slot):  # otherwise it has just ended, which the job reports
                     raise

@@ -56,7 +56,7 @@ class Relay:
             slot = parse_slot(raw)
             if slot.host != self.host or not slot.pid:
                 continue
-            if slot.there and not runs_rdb(slot.pid):
+            if slot.there and not slot.lives:
                 raw = State.GONE.to_bytes(4, "little") + raw[4:]
             found[rank] = raw
         return found
@@ -92,7 +92,7 @@ class Relay:
             slot = parse_slot(raw)
             if slot.there:
                 with suppress(RdbError):  # it has just ended, which its slot shows
-                    send_request(slot.pid)
+                    send_request(slot.pid, slot.started)
 
     def busy(self) -> bool:
         """Whether a checkpoint is under way."""
@@ -198,7 +198,7 @@ class Other(Relay):
             raw = self.board.raw(rank)
             if parse_slot(raw).host != self.host:
                 self.board.put_raw(rank, State.GONE.to_bytes(4, "little") + raw[4:])
-        self.board.refuse(self.board.wanted)
+        self.board.decide(self.board.wanted, Verdict.NO)
 
 
 async def _reach(address: Message, identity: Identity, patience_s: float = _FIND_S) -> Channel:
@@ -310,7 +310,9 @@ class Centre(Relay):
     async def _tell(
         self, generation: int, verdict: Verdict, why: str, moves: Sequence[int] = ()
     ) -> None:
-        self.board.decide(generation, verdict, why, moves)
+        if not self.board.decide(generation, verdict, why, moves):
+            # a rank of this host has refused
+            verdict, why, moves = Verdict.NO, self.board.why, ()
         told = {"generation": generation, "verdict": verdict, "why": why, "moves": list(moves)}
         await self._all({"op": "verdict", **told})
 

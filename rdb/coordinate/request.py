@@ -11,6 +11,7 @@ from threading import Event
 from typing import Any
 
 from rdb.errors import RdbError
+from rdb.process_stat import lives
 from rdb.recording import Job, RankRecording
 from rdb.recording.checkpoints import Checkpoint, read_images
 from rdb.recording.rank import runs_rdb
@@ -39,8 +40,11 @@ def request(recording: RankRecording) -> int:
     return before
 
 
-def send_request(pid: int) -> None:
-    """Signals the rank PID.  Any other process with that number would die of the signal."""
+def send_request(pid: int, start_ticks: int | None = None) -> None:
+    """Signals the rank PID that began at START_TICKS (None: not known).
+
+    Any other process with that number would die of the signal.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     info = _SIGINFO.pack(_SIGNAL, 0, _SI_QUEUE, os.getpid(), os.getuid(), _VALUE)
     try:
@@ -49,7 +53,8 @@ def send_request(pid: int) -> None:
         raise RdbError(f"process {pid}: {error.strerror}") from error
     try:
         # While the handle is open a signal through it reaches no later process with the number.
-        code = 0 if runs_rdb(pid) else errno.ESRCH
+        there = runs_rdb(pid) and (start_ticks is None or lives(pid, start_ticks))
+        code = 0 if there else errno.ESRCH
         if not code and libc.syscall(_PIDFD_SEND_SIGNAL, handle, _SIGNAL, info, 0):
             code = ctypes.get_errno()
     finally:

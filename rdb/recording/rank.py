@@ -13,6 +13,7 @@ from typing import Any
 
 from rdb.checked import line_of
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
+from rdb.process_stat import process_stat
 from rdb.recording.checkpoints import Checkpoint, checkpoint, read_images
 from rdb.recording.log.describe import call_name, describe
 from rdb.recording.log.head import SEGMENT_HEADER
@@ -156,15 +157,8 @@ class RankRecording:
             return f"open on {host}"
         if not runs_rdb(self.meta.get("pid")):
             return "killed"
-        return "paused" if self._stopped() else "running"
-
-    def _stopped(self) -> bool:
-        """Is the process stopped by a signal (proc(5), /proc/PID/stat: state T)?"""
-        try:
-            stat = Path(f"/proc/{self.meta.get('pid')}/stat").read_text(errors="replace")
-        except OSError:
-            return False
-        return stat.rpartition(") ")[2].startswith("T")
+        stat = process_stat(self.meta.get("pid"))
+        return "paused" if stat is not None and stat.state == "T" else "running"
 
     @property
     def cautions(self) -> list[str]:

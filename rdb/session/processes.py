@@ -11,6 +11,8 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdb.process_stat import lives, process_stat
+
 
 @dataclass(frozen=True)
 class Process:
@@ -21,8 +23,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        stat = _stat(self.pid)
-        return stat is not None and stat[2] == self.start_ticks and stat[0] != "Z"
+        return lives(self.pid, self.start_ticks)
 
     def kill(self) -> None:
         if self.alive:
@@ -38,9 +39,10 @@ def descendants(pid: int) -> list[Process]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
-        stat = _stat(int(entry.name))
+        stat = process_stat(int(entry.name))
         if stat is not None:
-            children.setdefault(stat[1], []).append(Process(int(entry.name), stat[2]))
+            process = Process(int(entry.name), stat.start_ticks)
+            children.setdefault(stat.parent, []).append(process)
     found: list[Process] = []
     frontier = [pid]
     while frontier:
@@ -48,14 +50,3 @@ def descendants(pid: int) -> list[Process]:
         found.extend(below)
         frontier.extend(child.pid for child in below)
     return found
-
-
-def _stat(pid: int) -> tuple[str, int, int] | None:
-    """State, parent and start time of a process (proc(5), /proc/PID/stat); None: there is none."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return None
-    # The name may hold spaces and parentheses: fields are counted from the last parenthesis.
-    fields = text[text.rindex(")") + 2 :].split()
-    return fields[0], int(fields[1]), int(fields[19])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import struct
 import subprocess
 import threading
 import time
@@ -17,6 +18,7 @@ from running import DEADLINE_S, Running, sums
 
 from rdb.coordinate.board import Board, Slot, State, Verdict, board_path
 from rdb.coordinate.coordinated import committed
+from rdb.coordinate.request import send_request
 
 WHOLE = ["rank 0 sum 0 more 0", "rank 1 sum 7 more 0", "rank 2 sum 80000200000 more 0"]
 
@@ -118,3 +120,32 @@ def test_a_message_under_way_to_a_rank_that_is_held(tmp_path: Path, build: Build
     done = one.rdb("restart", "sent")
     assert done.returncode == 0, done.stderr
     assert sums(done.stdout) == whole
+
+
+def test_a_process_that_has_the_number_of_a_rank_is_left_alone(
+    tmp_path: Path, build: Build
+) -> None:
+    """A rank signals others only, since the signal would end a stranger (signal(7))."""
+    program = str(build("mpi/coordinated_under_way.c"))
+    one = Running(tmp_path / "home", tmp_path, "used", "-n", "2", "--", program, "gate")
+    one.until("half")
+    one.until("half")
+    board = Ranks(one).board
+    pid = board.slot(0).pid
+    os.kill(pid, signal.SIGSTOP)
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as stranger:
+        assert stranger.stdin is not None
+        board.put_raw(0, struct.pack("<Ii", State.RUNS, stranger.pid) + board.raw(0)[8:])
+        board.want()
+        send_request(board.slot(1).pid)
+        Ranks(one).until(
+            1, lambda _: board.verdict(1) is not Verdict.OPEN or stranger.poll() is not None
+        )
+        stranger.stdin.close()
+        assert stranger.wait(timeout=DEADLINE_S) == 0
+    assert (board.verdict(1), board.why) == (Verdict.NO, "rank 0 has ended, or has not begun")
+    os.kill(pid, signal.SIGCONT)
+    (tmp_path / "gate").touch()
+    said, told = one.process.communicate(timeout=DEADLINE_S)
+    assert one.process.returncode == 0, told
+    assert sums(said) == ["rank 0 sum 37", "rank 1 sum 37"]

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -38,17 +37,6 @@ int board_open(const char *path, unsigned nranks, struct board **out)
 void board_close(struct board *b)
 {
 	munmap(b, board_bytes(b->nranks));
-}
-
-bool board_decide(struct board *b, uint64_t generation, enum board_verdict verdict, const char *why)
-{
-	uint64_t now = __atomic_load_n(&b->verdict, __ATOMIC_ACQUIRE), next = generation << 2 | verdict;
-	if (why && board_verdict(b, generation) == BOARD_OPEN)
-		snprintf(b->why, sizeof(b->why), "%s", why);
-	while (now >> 2 < generation)
-		if (__atomic_compare_exchange_n(&b->verdict, &now, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-			return true;
-	return now == next;
 }
 
 bool board_lock(struct board *b)

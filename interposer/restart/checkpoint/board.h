@@ -6,6 +6,10 @@
  * it.  Ranks on several hosts have a board on each (`board-HOST`), and a process on each host copies the slots of other
  * hosts' ranks to it (rdb/coordinate/relay.py).  Such copies are old: there no rank decides, it objects, and one relay
  * decides.
+ *
+ * Several processes write `wanted` and `verdict`: the ranks, the relay, `rdb checkpoint`.  All do so by board_want() and
+ * board_decide() alone, which compare and swap: `wanted` only grows, and the first verdict on a generation stands.  Who
+ * wants to decide therefore looks at the answer of board_decide(), not at the verdict before.
  */
 #ifndef RDB_BOARD_H
 #define RDB_BOARD_H
@@ -13,7 +17,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x6472616f62626472ull
-#define BOARD_VERSION 5
+#define BOARD_VERSION 6
 
 enum { BOARD_COMMS = 1000, BOARD_HEAD = 4096 };
 
@@ -76,6 +80,7 @@ struct board_slot {
 	uint64_t away;           /* threads in calls of libraries that may wait for other ranks */
 	uint64_t silent;         /* those of them that are in a call that has no count here, such as MPI_Comm_accept */
 	uint64_t inside;         /* communicator of a collective that the rank is in and may be held in; 0: none */
+	uint64_t started;        /* proc_pid_stat(5), starttime: `pid` may be used again */
 	uint64_t agreed;         /* where a relay decides: `moves` when the relay saw it held */
 	uint64_t nclocks;
 	struct board_clock clocks[BOARD_COMMS];
@@ -124,6 +129,7 @@ static inline uint64_t board_wanted(const struct board *b)
 }
 
 #ifdef RDB_BOARD_OWNER
+#define BOARD_API __attribute__((visibility("default")))
 /* Maps the board at `path`, and makes it if it is missing.  0 or -errno. */
 int board_open(const char *path, unsigned nranks, struct board **out);
 void board_close(struct board *b);
@@ -133,8 +139,10 @@ void board_unlock(struct board *b);
 /* Is a rank in a call that waits for others, where none of them can tell whether it is needed?  Also between the first
  * MPI_Init and the last. */
 bool board_silent(struct board *b);
+/* Asks for this generation.  False: that or a newer one was wanted before. */
+BOARD_API bool board_want(struct board *b, uint64_t generation);
 /* The first verdict stands.  True: it is this one. */
-bool board_decide(struct board *b, uint64_t generation, enum board_verdict verdict, const char *why);
+BOARD_API bool board_decide(struct board *b, uint64_t generation, enum board_verdict verdict, const char *why);
 /* True: all ranks are held, none is behind in any communicator, and all that was sent has been received. */
 bool board_stable(struct board *b);
 /* Has another rank got further in a collective than this one, in a communicator of both? */

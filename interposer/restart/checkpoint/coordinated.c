@@ -1,14 +1,17 @@
 #include "restart/checkpoint/coordinated.h"
 #define RDB_BOARD_OWNER
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
+#include "base/descriptors.h"
 #include "base/monotonic.h"
 #include "restart/checkpoint/checkpoint_state.h"
 #include "restart/checkpoint/board.h"
@@ -48,6 +51,34 @@ static void set_state(enum board_state state)
 	__atomic_add_fetch(&own.slot->moves, 1, __ATOMIC_SEQ_CST);
 }
 
+/* When the process in a directory of /proc began (proc_pid_stat(5), field 22); 0: it has ended. */
+static uint64_t started(int dir)
+{
+	char text[1024];
+	const int fd = descriptor_open(dir, "stat", O_RDONLY, 0);
+	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	const char *at = strrchr(text, ')'); /* the name in the second field may have spaces */
+	for (unsigned field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* The directory in /proc of a rank of this host; no later process with its id gets what is done by it.  -errno: the rank
+ * has ended. */
+static int rank_open(const struct board_slot *s)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d", s->pid);
+	const int dir = descriptor_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+	if (dir < 0 || started(dir) == s->started)
+		return dir;
+	close(dir);
+	return -ESRCH;
+}
+
 void coordinated_join(void)
 {
 	int rc = board_open(lower.opt.board, lower.opt.board_ranks, &own.board);
@@ -55,6 +86,11 @@ void coordinated_join(void)
 		rdb_fatal("%s: %s", lower.opt.board, strerror(-rc));
 	own.slot = board_slot(own.board, (unsigned)lower.opt.board_rank);
 	own.slot->pid = lower.pid;
+	const int dir = descriptor_open(AT_FDCWD, "/proc/self", O_RDONLY | O_DIRECTORY, 0);
+	if (dir < 0)
+		rdb_fatal("/proc/self: %s", strerror(-dir));
+	own.slot->started = started(dir);
+	close(dir);
 	gethostname(own.slot->host, sizeof(own.slot->host) - 1);
 	/* generations that are decided do not concern it */
 	const uint64_t wanted = board_wanted(own.board);
@@ -105,9 +141,14 @@ static void signal_ranks(bool held)
 	info.si_value.sival_ptr = (void *)SIGNALS_CHECKPOINT;
 	for (unsigned rank = 0; rank < b->nranks; rank++) {
 		const struct board_slot *s = board_slot(b, rank);
-		if (s != own.slot && (s->state == BOARD_RUNS || (held && s->state == BOARD_HELD)) &&
-		    !strcmp(s->host, host))
-			raw_syscall(SYS_rt_sigqueueinfo, s->pid, SIGNALS_REMINDER, (long)&info, 0, 0, 0);
+		if (s == own.slot || strcmp(s->host, host) ||
+		    !(s->state == BOARD_RUNS || (held && s->state == BOARD_HELD)))
+			continue;
+		const int dir = rank_open(s);
+		if (dir < 0)
+			continue; /* look_for_all() reports it */
+		raw_syscall(SYS_pidfd_send_signal, dir, SIGNALS_REMINDER, (long)&info, 0, 0, 0);
+		close(dir);
 	}
 }
 
@@ -128,13 +169,13 @@ void coordinated_want(void)
 	struct board *b = own.board;
 	if (!b)
 		return;
-	uint64_t newest = board_wanted(b), next = newest + 1;
+	const uint64_t newest = board_wanted(b);
 	if (newest && board_verdict(b, newest) == BOARD_OPEN) { /* a checkpoint is under way */
 		heard();
 		signal_ranks(false);
 		return;
 	}
-	if (!__atomic_compare_exchange_n(&b->wanted, &newest, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	if (!board_want(b, newest + 1))
 		return;
 	heard();
 	signal_ranks(true);
@@ -152,8 +193,12 @@ void coordinated_told(bool by_timer)
 
 static bool gone(const struct board_slot *s, const char *host)
 {
-	return s->state == BOARD_GONE || s->state == BOARD_ABSENT ||
-	       (!strcmp(s->host, host) && raw_syscall(SYS_kill, s->pid, 0, 0, 0, 0, 0) == -ESRCH);
+	if (s->state == BOARD_GONE || s->state == BOARD_ABSENT)
+		return true;
+	const int dir = strcmp(s->host, host) ? -EXDEV : rank_open(s);
+	if (dir >= 0)
+		close(dir);
+	return dir == -ESRCH || dir == -ENOENT;
 }
 
 /* Refuses a generation.  With other hosts the relay decides, as long as there is one. */
