@@ -69,6 +69,7 @@ def _side_by_side(search: Callable[[int], Found], ranks: Sequence[int]) -> list[
         except BaseException:  # in shutdown() too: the workers would wait for work for ever
             for process in multiprocessing.active_children():
                 process.kill()
+            pool.shutdown()  # its thread has ended then: the interpreter's end may not meet it
             raise
     return found
 
