@@ -89,9 +89,11 @@ def _back_from(store: Instruction, offset: int) -> Source | None:
         if one.name.startswith("ret"):
             result = register in _RESULTS or register in instructions.x87_results()
             # What a called function does not use may stay in any register (gcc's -fipa-ra).
-            if result or register not in _KEPT or not _before_call(pc):
-                inside.append(str(place.plain(place.function())))
-                entries.append((_start(), int(gdb.parse_and_eval("(long) $rsp")), result))
+            if not result and register in _KEPT and _before_call(pc):
+                event = link.ask("state")["event"]
+                continue
+            inside.append(str(place.plain(place.function())))
+            entries.append((_start(), int(gdb.parse_and_eval("(long) $rsp")), result))
             continue
         if one.name.startswith("call") and pc != one.next_pc:
             inside.pop()  # the function did not change it
