@@ -12,9 +12,18 @@ _IN_GDBS = re.compile(
     rf"""\$(?:({NAMES})|_rdb_shown)\((?:"((?:\\.|[^"\\])*)"|'((?:''|[^'])*)')\)"""
 )
 
+# An element of a map: `(*(double *) $_rdb_element(m, "key"))`.
+_ELEMENT = re.compile(
+    r"""\(\*(?:\((?:(?!\$_rdb_element).)+? \*\) )?\$_rdb_element\(((?:(?!\$_rdb_element).)+?), """
+    r"""("(?:\\.|[^"\\])*"|(?:(?!\$_rdb_element)[^"])*?)\)\)"""
+)
+
 
 def as_typed(shown: str) -> str:
-    return _IN_GDBS.sub(_as_typed, shown)
+    shown, found = _IN_GDBS.sub(_as_typed, shown), 1
+    while found:
+        shown, found = _ELEMENT.subn(r"\1[\2]", shown)
+    return shown
 
 
 def _as_typed(found: re.Match[str]) -> str:

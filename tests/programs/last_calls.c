@@ -84,19 +84,14 @@ APART void switches(char *p, int way)
 {
 	seed++;
 	switch (way) {
-	case 0:
-		return fill(p, 1);
-	case 1:
-		return goes_through(p);
-	case 2:
-		return copy(p);
-	case 3:
-		return goes_where_it_points(p);
+	case 0: return fill(p, 1);
+	case 1: return goes_through(p);
+	case 2: return copy(p);
+	case 3: return goes_where_it_points(p);
 	case 4:
 		memset(p, 7, size); // switched
 		return;
-	case 5:
-		return one_of_two(p, seed);
+	case 5: return one_of_two(p, seed);
 	}
 }
 

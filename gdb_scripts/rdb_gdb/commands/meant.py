@@ -9,7 +9,7 @@ import gdb
 
 from .. import link
 from ..state import conditions, meant
-from ..values import absent, predicates, pyvalues, quoting, symbols
+from ..values import absent, predicates, pyvalues, quoting, subscripts, symbols
 from ..values.words import names
 from .command import Command, command, when_opened
 
@@ -60,9 +60,11 @@ def execute(line: str, from_tty: bool = False) -> None:
     if _taken:
         command = _PRINT.sub("call", command, count=1)
     with meant.here(expression, as_gdb=True) as means, symbols.evaluating():
-        text = predicates.in_gdbs(means.text)
+        plain = predicates.in_gdbs(means.text)
+        text = subscripts.for_gdb(plain)
         if pyvalues.expression(predicates.rest(expression)) is not None or (
-            command.startswith("disp") and absent.may_be(expression, means.text, names(means.text))
+            command.startswith("disp")
+            and (text != plain or absent.may_be(expression, means.text, names(means.text)))
         ):
             text = predicates.shown(expression)
         gdb.execute(f"{command} {text}{predicates.in_gdbs(rest)}", from_tty)

@@ -7,7 +7,7 @@ from typing import Any
 import gdb
 
 from ..state import meant
-from ..values import pyvalues, symbols
+from ..values import pyvalues, subscripts, symbols
 
 
 def in_memory(text: str) -> tuple[gdb.Value, int, str]:
@@ -25,7 +25,7 @@ def in_memory(text: str) -> tuple[gdb.Value, int, str]:
                     raise gdb.error(
                         f"{text} is a Python variable; use bisect or watch to find its changes."
                     )
-                value, said = symbols.evaluated(found.text), found.said
+                value, said = symbols.evaluated(subscripts.for_gdb(found.text)), found.said
     except gdb.error as error:
         raise gdb.GdbError(str(error)) from None
     if value.is_optimized_out:

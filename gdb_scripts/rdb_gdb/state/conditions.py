@@ -18,7 +18,7 @@ import gdb
 
 from .. import link
 from ..loading import at_load
-from ..values import binding, cpython, predicates, symbols, texts
+from ..values import binding, cpython, predicates, subscripts, symbols, texts
 from ..values.binding import Binding
 from ..values.functions import function
 from ..values.lookups import Undefined, block_of
@@ -44,7 +44,10 @@ def look(point: Any) -> None:
     _looked_at.add((spec, condition))
     strangers = _of_libraries(point, condition)
     if strangers:
-        _bind(point, condition, strangers)
+        _bind(point, condition, f"uses variables of the program, not {strangers}")
+        return
+    if _calls_operator(point, condition):
+        _bind(point, condition, "has subscripts of objects, which rdb evaluates")
         return
     if is_constant(condition):
         gdb.write(f"rdb: the condition of {point.number} is a constant, the same at every hit\n")
@@ -96,9 +99,19 @@ def _blocks(point: Any) -> list[Any]:
     return [gdb.block_for_pc(one.address) for one in places]
 
 
-def _bind(point: Any, condition: str, strangers: str) -> None:
+def _calls_operator(point: Any, condition: str) -> bool:
+    """Would GDB call an operator [] of the program?"""
+    if not point.location:
+        return subscripts.for_gdb(condition) != condition
+    return any(
+        '"' in one or "user defined functions" in _why_not(point.location, one)
+        for one in subscripts.all_of(condition)
+    )
+
+
+def _bind(point: Any, condition: str, why: str) -> None:
     gdb.write(
-        f"rdb: the condition of {point.number} uses variables of the program, not {strangers}; "
+        f"rdb: the condition of {point.number} {why}; "
         "at a hit where they have no value, GDB does not stop\n"
     )
     point.condition = f"$_rdb_true({predicates.quoted(condition)})"

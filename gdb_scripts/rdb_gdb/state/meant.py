@@ -59,7 +59,7 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
         return
     why: list[Unbound] = []
     for frame in _frames(chosen, as_gdb):
-        with selected(frame):
+        with selected(frame, _language(expression, frame)):
             try:
                 variables, members = variables_of(expression, frame, locals_too=frame == chosen)
             except Unbound as unbound:
@@ -101,6 +101,20 @@ def _frames(chosen: Any, as_gdb: bool) -> Iterator[Any]:
     yield from (frame for frame in own if not (as_gdb and frame == chosen))
     if not as_gdb and chosen not in own:
         yield chosen
+
+
+def _language(expression: str, frame: Any) -> str | None:
+    """That of the program, for its own variables in a library's frame; None: the frame's."""
+    own = [] if in_own_file(frame) else own_frames()
+    if not own:
+        return None
+    with selected(frame, own[0].language()):
+        try:
+            variables, members = variables_of(expression, frame)
+        except Unbound:
+            return None
+    anywhere = [one for one in variables if one.symbol is not None and not one.needs_frame]
+    return own[0].language() if variables == anywhere and not members else None
 
 
 def has_meaning(expression: str) -> bool:

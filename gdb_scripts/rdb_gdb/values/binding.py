@@ -20,7 +20,7 @@ from typing import Any
 
 import gdb
 
-from . import absent, alive, cpython, inherited, predicates, pynames, symbols, texts
+from . import absent, alive, cpython, inherited, predicates, pynames, subscripts, symbols, texts
 from .lookups import FUNCTIONS, Unbound, Undefined, Unsuited, key_of, looked_up, value_key
 from .own_frames import frames, in_own_file, own_frames
 from .quoting import Unreadable
@@ -194,7 +194,8 @@ class Binding:
                 if name not in named or term is None:
                     continue
                 try:
-                    value = symbols.evaluated(self._text(self.expression[start : term.end()]))
+                    text = subscripts.for_gdb(self._text(self.expression[start : term.end()]))
+                    value = symbols.evaluated(text)
                     if value.address is not None and value.type.sizeof:
                         found[int(value.address), value.type.sizeof] = None
                 except gdb.error:
@@ -429,6 +430,6 @@ def _has_type(text: str) -> bool:
         return False  # GDB would look for their names in all files
     try:
         with symbols.evaluating():
-            return bool(gdb.execute(f"whatis {text}", to_string=True))
+            return bool(gdb.execute(f"whatis {subscripts.for_gdb(text)}", to_string=True))
     except gdb.error:
         return False

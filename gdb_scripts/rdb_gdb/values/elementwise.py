@@ -13,7 +13,7 @@ from typing import Any
 import gdb
 
 from .. import link
-from . import elements, pynames, symbols
+from . import elements, pynames, subscripts, symbols
 from .arrays import Array, NoArray, located, referred
 from .bits import folded
 
@@ -244,6 +244,7 @@ def _of_each(text: str, code: int) -> Array | None:
 
 def _evaluated(text: str) -> Any:
     """The value of TEXT; `p[0]@n` is not read, as GDB would do, and refuse if it is large."""
+    text = subscripts.for_gdb(text)
     first, sign, count = text.rpartition("@")
     if not sign:
         return symbols.evaluated(text)

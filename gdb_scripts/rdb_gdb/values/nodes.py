@@ -4,15 +4,17 @@ and the way to the next."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import gdb
 
+from . import texts
 from .elements import inner
 
 # interposer/interface/agent.h: enum agent_array_walk
-_CHAIN, _TREE, _BLOCKS, _RING = range(1, 5)
+CHAIN, _TREE, _BLOCKS, _RING = range(1, 5)
 _POINTER = 8
 _FORWARD_MAX = 10_000  # elements of a forward_list; each is read to count them
 # Path to the first node, path to the number of elements, bytes in a node before its value, offsets
@@ -56,6 +58,25 @@ class Nodes:
         at, kind = self.key
         return f"[{_key(_there(node + at, kind))}]"
 
+    def places(self) -> Iterator[int]:
+        """The nodes of a chain or a tree."""
+        node = self.address
+        for _ in range(self.count):
+            yield node
+            node = pointer(node + self.way[1]) if self.walk == CHAIN else self._next(node)
+
+    def _next(self, node: int) -> int:
+        left, right, parent = self.way[1:]
+        below = pointer(node + right)
+        if not below:
+            above = pointer(node + parent)
+            while pointer(above + right) == node:
+                node, above = above, pointer(above + parent)
+            return above
+        while left_of_it := pointer(below + left):
+            below = left_of_it
+        return below
+
     def shown(self, number: int, node: int) -> str:
         at = node + self.way[0]
         if self.walk >= _BLOCKS:
@@ -63,7 +84,7 @@ class Nodes:
             block, within = divmod(first + number, in_block)
             begin = self.address
             if self.walk == _BLOCKS:
-                begin = _pointer(begin + block * _POINTER)
+                begin = pointer(begin + block * _POINTER)
             at = begin + within * size + offset
         return str(_there(at, self.kind).format_string())
 
@@ -75,7 +96,7 @@ def ring(start: int, capacity: int, first: int, count: int, kind: Any) -> Nodes:
 
 def nodes(value: Any) -> Nodes | None:
     """The elements of such a container; None: it is none."""
-    value = _of_library(value)
+    value = of_library(value)
     deque = _deque(value)
     if deque is not None:
         return deque
@@ -84,18 +105,18 @@ def nodes(value: Any) -> Nodes | None:
         if begins is None:
             continue
         count = int(inner(value, many)) if many else _length(int(begins))
-        kind = _argument(value, 0)
+        kind = argument(value, 0)
         at, key = _aligned(before, kind.alignof), None
         if re.match(r"std::(\w+::)*(unordered_)?(multi)?map<", value.type.name):
-            kind, first_kind = _argument(value, 1), kind
+            kind, first_kind = argument(value, 1), kind
             pair = _aligned(before, max(kind.alignof, first_kind.alignof))
             at, key = pair + _aligned(first_kind.sizeof, kind.alignof), (pair, first_kind)
-        walk = _TREE if len(links) > 1 else _CHAIN
+        walk = _TREE if len(links) > 1 else CHAIN
         return Nodes(walk, int(begins), [at, *links], count, kind, key)
     return None
 
 
-def _of_library(value: Any) -> Any:
+def of_library(value: Any) -> Any:
     """The container from which a class is derived."""
     kind = value.type.unqualified().strip_typedefs()
     while not (kind.name or "").startswith("std::") and kind.fields():
@@ -110,7 +131,7 @@ def _deque(value: Any) -> Nodes | None:
     start = inner(value, "_M_impl._M_start")
     if start is not None and inner(start, "_M_node") is not None:
         finish = value["_M_impl"]["_M_finish"]
-        kind = _argument(value, 0)
+        kind = argument(value, 0)
         size = int(kind.sizeof)
         in_block = (int(start["_M_last"]) - int(start["_M_first"])) // size
         first = (int(start["_M_cur"]) - int(start["_M_first"])) // size
@@ -120,7 +141,7 @@ def _deque(value: Any) -> Nodes | None:
         return Nodes(_BLOCKS, int(start["_M_node"]), way, whole + last - first, kind)
     blocks = inner(value, "__map_.__begin_")
     if blocks is not None:
-        kind = _argument(value, 0)
+        kind = argument(value, 0)
         size = int(kind.sizeof)
         in_block = _IN_BLOCK // size if size < _LARGE else _IN_LARGE
         way = [size, in_block, int(value["__start_"]), 0]
@@ -133,7 +154,7 @@ def _length(node: int) -> int:
     for count in range(_FORWARD_MAX + 1):
         if node == 0:
             return count
-        node = _pointer(node)
+        node = pointer(node)
     raise gdb.error(f"the list is too long: it has more than {_FORWARD_MAX} elements.")
 
 
@@ -141,7 +162,7 @@ def _aligned(length: int, to: int) -> int:
     return -(-length // to) * to
 
 
-def _argument(value: Any, number: int) -> Any:
+def argument(value: Any, number: int) -> Any:
     return value.type.template_argument(number).unqualified().strip_typedefs()
 
 
@@ -151,20 +172,14 @@ def _there(at: int, kind: Any) -> Any:
 
 def _key(value: Any) -> str:
     """A key as text; a string of libc++ has no pretty printer."""
-    if not re.match(r"std::__1::basic_string<char,", value.type.name or ""):
+    if not texts.is_of_libcxx(value.type):
         return str(value.format_string())
-    raw = _read(int(value.address), 3 * _POINTER)
-    if raw[0] & 1:  # a long string: capacity, length, pointer
-        length, at = (int.from_bytes(raw[n : n + _POINTER], "little") for n in (8, 16))
-        text = _read(at, length)
-    else:
-        text = raw[1 : 1 + raw[0] // 2]
-    return '"' + text.decode(errors="replace") + '"'
+    return '"' + texts.bytes_of(value).decode(errors="replace") + '"'
 
 
 def _read(at: int, length: int) -> bytes:
     return bytes(gdb.selected_inferior().read_memory(at, length))
 
 
-def _pointer(at: int) -> int:
+def pointer(at: int) -> int:
     return int.from_bytes(_read(at, _POINTER), "little")

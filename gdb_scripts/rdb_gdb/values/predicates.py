@@ -13,7 +13,7 @@ from typing import Any
 
 import gdb
 
-from . import cpython, elements, intrinsics, pyvalues, symbols
+from . import cpython, elements, intrinsics, pyvalues, subscripts, symbols
 from .arrays import Array
 from .elementwise import OF_ONE, Plan, joined, planned
 from .own_frames import own_symtab
@@ -141,7 +141,9 @@ def value(expression: str) -> Any:
             return found[0]
     one.whole = True
     one.python = pyvalues.expression(rest(expression))
-    one.text = rest(expression) if one.python else intrinsics.for_gdb(rest(expression))
+    one.text = rest(expression)
+    if one.python is None:
+        one.text = subscripts.for_gdb(intrinsics.for_gdb(one.text))
     return one.of(found)
 
 

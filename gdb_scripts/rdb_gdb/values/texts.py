@@ -66,21 +66,32 @@ def text_of(value: Any) -> str | None:
 @function("_rdb_same_text")
 def _same_text(value: Any, literal: Any) -> Any:
     """Is this text the one that is written there?  Blanks at the end do not count in Fortran."""
-    said, wanted = _bytes(value), (text_of(literal) or "").encode()
+    said, wanted = bytes_of(value), (text_of(literal) or "").encode()
     if elements.language("") == "fortran":
         said, wanted = said.rstrip(b" "), wanted.rstrip(b" ")
     return gdb.Value(said == wanted)
 
 
-def _bytes(value: Any) -> bytes:
+def is_of_libcxx(kind: Any) -> bool:
+    return re.match(r"std::__1::basic_string<char,", kind.name or "") is not None
+
+
+def bytes_of(value: Any) -> bytes:
+    """The characters of a string.  Raises gdb.error for another value."""
     kind = value.type.strip_typedefs()
+    if is_of_libcxx(kind):
+        raw = _read(int(value.address), 24)
+        if not raw[0] & 1:
+            return raw[1 : 1 + raw[0] // 2]
+        # A long string: capacity, length, pointer.
+        return _read(*(int.from_bytes(raw[n : n + 8], "little") for n in (16, 8)))
     if kind.code in _REFERENCES:
-        return _bytes(value.referenced_value())
+        return bytes_of(value.referenced_value())
     if kind.code == gdb.TYPE_CODE_PTR:
         of = kind.target().strip_typedefs()
         if of.code != gdb.TYPE_CODE_STRING and of.sizeof == 1:
             return str(value.string("latin-1")).encode("latin-1")
-        return _bytes(value.dereference())
+        return bytes_of(value.dereference())
     if kind.code == gdb.TYPE_CODE_STRING:
         return _read(int(value.address), kind.sizeof)
     if kind.code == gdb.TYPE_CODE_ARRAY and kind.target().strip_typedefs().sizeof == 1:
@@ -90,6 +101,10 @@ def _bytes(value: Any) -> bytes:
         first, count = elements.inner(value, start), elements.inner(value, length)
         if first is not None and count is not None:
             return _read(int(first), int(count))
+    held, count = elements.inner(value, "_M_dataplus"), elements.inner(value, "_M_string_length")
+    if held is not None and count is not None and "std::allocator<char>" in str(kind):
+        # clang leaves out the type of the pointer's holder, which has nothing else.
+        return _read(int.from_bytes(_read(int(held.address), 8), "little"), int(count))
     raise gdb.error(f"A value of type {value.type} is not a string.")
 
 

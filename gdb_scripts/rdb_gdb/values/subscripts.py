@@ -1,0 +1,167 @@
+"""Elements of std::map and std::unordered_map by their keys: `m["key"]`, `m[3].x`.
+
+GDB would call the program's operator [], which adds a missing key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import gdb
+
+from . import elements, nodes, symbols, texts
+from .functions import function
+
+_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
+_BEFORE = re.compile(r"(?:(?:\.|->|::)\s*)?[A-Za-z_$][\w$]*\s*\Z")
+_CALLS = re.compile(r"(?<!\$_rdb_bound)(?<!\$_rdb_element)(?<=\w)\s*\(")
+_LANGUAGES = ("c++", "c", "asm")  # of frames of libraries, too
+_PAIRS = {"]": "[", ")": "("}
+_WHOLE = (*(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_BOOL), gdb.TYPE_CODE_CHAR)
+_REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+
+
+def for_gdb(expression: str) -> str:
+    """EXPRESSION with a call of $_rdb_element for each subscript of a map."""
+    if "[" not in expression or elements.language("") not in _LANGUAGES:
+        return expression
+    place = -1
+    while True:
+        plain = _TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+        place = plain.find("[", place + 1)
+        if place < 0:
+            return expression
+        end, start = _closing(plain, place), _start(plain, place)
+        term = expression[start:place].strip()
+        kind = _kind(term) if term and end else None
+        if kind is not None:
+            key = for_gdb(expression[place + 1 : end])
+            call = _call(f"$_rdb_element({term}, {key})", kind)
+            expression = expression[:start] + call + expression[end + 1 :]
+            place = start + len(call) - 1
+
+
+def all_of(expression: str) -> list[str]:
+    """The parts of EXPRESSION that are operands with a subscript."""
+    plain = _TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+    places = [found.start() for found in re.finditer(r"\[", plain)]
+    return [expression[_start(plain, at) : _closing(plain, at) + 1] for at in places]
+
+
+def _call(call: str, kind: Any) -> str:
+    """The element that CALL points to.  GDB knows its type without a call, if it has a name."""
+    try:
+        symbols.evaluated(f"({kind} *) 0")
+    except gdb.error:
+        return f"(*{call})"
+    return f"(*({kind} *) {call})"
+
+
+def _closing(plain: str, place: int) -> int:
+    """Index of the bracket that closes the one at PLACE; 0: there is none."""
+    depth = 0
+    for at in range(place, len(plain)):
+        depth += (plain[at] in "([") - (plain[at] in ")]")
+        if depth == 0:
+            return at
+    return 0
+
+
+def _start(plain: str, end: int) -> int:
+    """Index at which the operand begins that ends before END."""
+    start = end
+    while True:
+        text = plain[:start].rstrip()
+        if text[-1:] in _PAIRS:
+            depth, at = 1, len(text) - 1
+            while at and depth:
+                at -= 1
+                depth += (text[at] in "])") - (text[at] in "[(")
+            start = at
+            if text[at] == "(" and not re.search(r"[\w$]\s*\Z", plain[:at]):
+                return start
+            continue
+        found = _BEFORE.search(text)
+        if found is None:
+            return start
+        start = found.start()
+        if not re.match(r"\.|->|::", found[0]):
+            return start
+
+
+def _kind(term: str) -> Any:
+    """The type of the map's elements; None: the term is no map."""
+    if _CALLS.search(_TEXTS.sub("", term)):
+        return None  # the call may have effects
+    try:
+        value = _map(symbols.evaluated(term))
+    except gdb.error:
+        return None
+    return None if value is None else nodes.argument(value, 1)
+
+
+def _map(value: Any) -> Any:
+    """The map that a value is, or refers to, or is derived from; None: it is none."""
+    if value.type.strip_typedefs().code in _REFERENCES:
+        value = value.referenced_value()
+    if value.type.strip_typedefs().code != gdb.TYPE_CODE_STRUCT:
+        return None
+    value = nodes.of_library(value)
+    return value if re.match(r"std::(\w+::)*(unordered_)?map<", value.type.name or "") else None
+
+
+@function("_rdb_element")
+def _element(value: Any, key: Any) -> Any:
+    """$_rdb_element(MAP, KEY): pointer to the element with that key."""
+    found = _map(value)
+    if found is None:
+        raise gdb.GdbError(f"A value of type {value.type} is no map.")
+    try:
+        address = _found(found, key)
+    except gdb.error as error:
+        raise gdb.GdbError(str(error)) from None
+    if address is None:
+        shown = key.format_string() if texts.text_of(key) is None else f'"{texts.text_of(key)}"'
+        raise gdb.GdbError(f"The map has no key {shown}.")
+    return gdb.Value(address).cast(nodes.argument(found, 1).pointer())
+
+
+def _found(value: Any, key: Any) -> int | None:
+    all_ = nodes.nodes(value)
+    assert all_ is not None and all_.key is not None
+    at, kind = all_.key
+    compares = value.type.template_argument(3 if all_.walk == nodes.CHAIN else 2).strip_typedefs()
+    if not re.match(r"std::(\w+::)*(less|greater|equal_to)<", compares.name or ""):
+        raise gdb.error(f"The map compares keys by {compares}, which rdb does not call.")
+    wanted = _wanted(key, kind)
+    root = elements.inner(value, "_M_t._M_impl._M_header._M_parent")
+    sorted_ = root is not None and "less<" in compares.name
+    for node in _way(int(root), all_, wanted, kind) if sorted_ else all_.places():
+        if _read(node + at, kind) == wanted:
+            return node + all_.way[0]
+    return None
+
+
+def _way(node: int, all_: Any, wanted: Any, kind: Any) -> Iterator[int]:
+    """The nodes from the root of a tree down to where the key is, or would be."""
+    while node:
+        yield node
+        left, right = all_.way[1], all_.way[2]
+        node = nodes.pointer(node + (left if wanted < _read(node + all_.key[0], kind) else right))
+
+
+def _wanted(key: Any, kind: Any) -> bytes | int:
+    """The key as a map with keys of this type has it."""
+    literal = texts.text_of(key)
+    if kind.code not in _WHOLE:
+        return texts.bytes_of(key) if literal is None else literal.encode()
+    if literal is not None:
+        raise gdb.error(f"The map has keys of type {kind}, no texts.")
+    return int(key.cast(kind))
+
+
+def _read(address: int, kind: Any) -> bytes | int:
+    value = gdb.Value(address).cast(kind.pointer()).dereference()
+    return int(value) if kind.code in _WHOLE else texts.bytes_of(value)
