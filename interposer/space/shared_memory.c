@@ -1093,13 +1093,16 @@ static bool is_inheritable(uint64_t dev, uint64_t ino)
 }
 
 /* Children that have ended or run another program write no more. Checking saves comparing much memory at every
- * event. */
-static void look_for_relatives(void)
+ * event.  Before its end a child may have stored what the event's comparison has not seen: it is made again. */
+static void look_for_relatives(struct event *ev)
 {
 	const uint64_t bytes = kinds[SHARED_ANONYMOUS].mapped + kinds[SHARED_NAMELESS].mapped;
 	if (bytes <= SMALL || shared_clock_ns() < left.at_ns)
 		return;
 	relatives = !sole_owner(is_inheritable);
+	for (int kind = 0; kind < SHARED_KINDS && !relatives; kind++)
+		for (struct region *r = can_inherit(kind) ? kinds[kind].first : NULL; r; r = r->next)
+			sync_region(ev, r, whole, false);
 	left.wait_ns = left.wait_ns < LATER_NS ? left.wait_ns * 2 : left.wait_ns;
 	left.at_ns = shared_clock_ns() + left.wait_ns;
 }
@@ -1112,8 +1115,8 @@ void shared_sync(struct event *ev)
 		shared_sync_before(ev);
 	if (fresh.start && fresh.event != lower.event)
 		cautious_now(region_at(fresh.start), false);
-	if (relatives && !given)
-		look_for_relatives();
+	if (relatives && !given && recording() && lower.started && !shared_call_changes_map(ev))
+		look_for_relatives(ev);
 	if (!given && shared_call_gives_away(ev)) {
 		relatives = given = true;
 		sole_owner_passed();

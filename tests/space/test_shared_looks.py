@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from conftest import Rdb
+from conftest import Build, Rdb
 
 from rdb.recording import open_job
 
@@ -77,3 +77,12 @@ def test_what_was_stored_by_then_was_seen(rdb: Rdb, build_text: Callable[..., Pa
                     assert record.at_ns <= int(stored_ns[number])
                     seen += 1
     assert seen >= 5
+
+
+def test_the_last_stores_of_children_that_have_ended(rdb: Rdb, build: Build) -> None:
+    """It may come after its page was compared, and the child end before the comparison does."""
+    program = build("shared_last_store.c", "-O1")
+    done = rdb("run", "--name", "last", "--", program)
+    assert (done.returncode, done.stdout) == (0, "22222222\n"), done.stderr
+    done = rdb("replay", "last", "--verify")
+    assert done.returncode == 0, done.stdout + done.stderr
