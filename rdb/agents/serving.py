@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import sys
 
 from rdb.agents.operations import Operations, known_job
 from rdb.agents.tree import node
 from rdb.errors import RdbError, Usage, VersionMismatch
-from rdb.wire.channel import VERSION, Channel, Closed, Message, listen
+from rdb.wire.channel import VERSION, Channel, Message, listen, own_address
 from rdb.wire.identity import Identity, job_identity
 from rdb.wire.munge import opened
 from rdb.wire.peer import serve
@@ -84,14 +83,7 @@ def _addresses(told: Message) -> tuple[str, str]:
     connection = os.environ.get("SSH_CONNECTION", "").split()
     if "identity" in told and len(connection) == 4:
         return connection[2], connection[2]
-    name = os.uname().nodename
-    try:
-        address = socket.gethostbyname(name)
-    except OSError as error:
-        raise Closed(f"{name} has no address: {error.strerror}") from error
-    if address.startswith("127."):  # in /etc/hosts of this host alone (Debian)
-        return "0.0.0.0", name
-    return address, address
+    return own_address()
 
 
 async def _until_left() -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,7 +25,7 @@ from rdb.errors import RdbError
 from rdb.private import opener
 from rdb.recording.checkpoints import image_path
 from rdb.recording.rank import runs_rdb
-from rdb.wire.channel import Channel, Closed, Message, connect, listen
+from rdb.wire.channel import Channel, Closed, Message, connect, listen, own_address
 from rdb.wire.identity import Identity, job_identity
 
 _IDLE_S, _BUSY_S = 0.05, 0.002
@@ -238,9 +237,11 @@ class Centre(Relay):
             for rank in range(self.nranks)
         ]
 
-    async def listen(self) -> int:
-        _, port = await listen("0.0.0.0", job_identity(str(self.job)), self._welcome)
-        return port
+    async def listen(self) -> tuple[str, int]:
+        """Returns where the relays of other hosts reach it."""
+        listens, address = own_address()
+        _, port = await listen(listens, job_identity(str(self.job)), self._welcome)
+        return address, port
 
     async def run(self) -> None:
         while not (self.over() and not self._channels):
@@ -424,13 +425,9 @@ def ask_centre(job: Path, message: Message) -> Message:
     return asyncio.run(ask())
 
 
-def _claim(job: str, port: int) -> bool:
+def _claim(job: str, host: str, port: int) -> bool:
     """Publishes the centre's address; false if another relay has done so."""
     name = os.uname().nodename
-    try:
-        host = socket.gethostbyname(name)
-    except OSError:
-        host = name
     own = os.path.join(job, f".{ADDRESS}.{name}")
     with open(own, "w", encoding="ascii", opener=opener) as file:
         json.dump({"name": name, "host": host, "port": port}, file)
@@ -446,7 +443,7 @@ def _claim(job: str, port: int) -> bool:
 async def _run(job: str, nranks: int, parent: int) -> None:
     if _may_be_here(Path(job)):
         centre = Centre(job, nranks, parent)
-        if centre_address(Path(job)) is None and _claim(job, await centre.listen()):
+        if centre_address(Path(job)) is None and _claim(job, *await centre.listen()):
             await centre.run()
             return
     other = Other(job, nranks, parent)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import ssl
 import struct
@@ -120,6 +121,23 @@ async def connect(host: str, port: int, identity: Identity) -> Channel:
         raise Closed(f"{host}:{port}: no answer in {_HANDSHAKE_S:.0f} s") from error
     except OSError as error:
         raise Closed(f"{host}:{port}: {error.strerror or error}") from error
+
+
+def own_address() -> tuple[str, str]:
+    """Where to listen for other hosts, and the address, or name, at which they reach this one.
+
+    That is what the host's name means here.  If that is no address of an interface other than the
+    loopback device (a line in /etc/hosts of this host alone; a translated address), only the others
+    know which interface it is, and all of them listen.
+    """
+    name = os.uname().nodename
+    try:
+        address = socket.gethostbyname(name)
+        with socket.socket(type=socket.SOCK_DGRAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return "0.0.0.0", name
+    return ("0.0.0.0", name) if address.startswith("127.") else (address, address)
 
 
 async def listen(

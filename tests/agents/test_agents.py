@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -536,13 +537,19 @@ def test_branches_are_of_nearly_the_same_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of_name", "listens", "announced"),
-    [("10.1.2.3", "10.1.2.3", "10.1.2.3"), ("127.0.1.1", "0.0.0.0", "node7")],
+    ("of_name", "here", "listens", "announced"),
+    [
+        ("192.0.2.77", True, "192.0.2.77", "192.0.2.77"),
+        ("192.0.2.77", False, "0.0.0.0", "node7"),
+        ("127.0.1.1", True, "0.0.0.0", "node7"),
+    ],
 )
 def test_an_agent_that_srun_has_started_listens_on_its_own_host(
-    monkeypatch: pytest.MonkeyPatch, of_name: str, listens: str, announced: str
+    monkeypatch: pytest.MonkeyPatch, of_name: str, here: bool, listens: str, announced: str
 ) -> None:
     """srun(1) exports the environment of the login node, which the user has reached by ssh."""
+    if here:  # any address can be bound
+        monkeypatch.setattr("socket.socket", MagicMock())
     monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 5 192.0.2.9 22")
     monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(nodename="node7"))
     monkeypatch.setattr("socket.gethostbyname", lambda name: of_name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ class Half:
             "rank 0 in its computation", lambda: "\nhalf\n" in self.said() or job.poll() is not None
         )
         self.taken = [self.rdb("checkpoint", "half", "--timeout", "60") for _ in range(2)]
+        job_home = Path(self.env["RDB_HOME"]) / "half"
+        self.centre = json.loads((job_home / "relay.json").read_text(encoding="ascii"))
+        node = next(one for one in ssh.hosts if one.name == self.centre["name"])
+        self.listens = node.run("ss", "-ltnH", f"sport = {self.centre['port']}").stdout.split()[3]
         self.gate.touch()
         assert job.wait(90) == 0, self.said()
         self.sums = sums(self.said())
@@ -60,6 +65,7 @@ def test_ranks_of_several_hosts_have_a_checkpoint(half: Half) -> None:
             f"rank {rank}: checkpoint {number}" for rank in range(RANKS)
         ]
     assert len(half.sums) == RANKS
+    assert half.listens == f"{half.centre['host']}:{half.centre['port']}"
     assert f"its newest checkpoint is {len(half.taken)}" in half.said()
     shown = half.rdb("info", "half").stdout
     assert shown.count("exited 0") == RANKS and "ckpt:1, ckpt:2" in shown

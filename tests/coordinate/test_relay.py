@@ -10,7 +10,9 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
+from rdb.coordinate import relay
 from rdb.coordinate.board import Board, State, Verdict, board_path, create_board
+from rdb.coordinate.centre import centre_address
 from rdb.coordinate.coordinated import committed
 from rdb.coordinate.relay import Centre
 from rdb.wire.channel import Closed, Message
@@ -41,6 +43,26 @@ def test_a_record_of_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None
     asyncio.run(centre._step())
     assert [one.number for one in committed(tmp_path)] == [2]
     assert board.committed == 2
+
+
+def test_it_listens_on_the_address_by_which_others_reach_its_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listens: list[str] = []
+
+    async def listen(host: str, *_: object) -> tuple[None, int]:
+        listens.append(host)
+        return None, 4711
+
+    create_board(board_path(tmp_path, os.uname().nodename), 1)
+    monkeypatch.setattr(relay, "own_address", lambda: ("192.0.2.77", "192.0.2.77"))
+    monkeypatch.setattr(relay, "listen", listen)
+    monkeypatch.setattr(relay, "job_identity", lambda job: None)
+    address = asyncio.run(Centre(str(tmp_path), 1, os.getpid()).listen())
+    assert relay._claim(str(tmp_path), *address)
+    assert listens == ["192.0.2.77"]
+    name = os.uname().nodename
+    assert centre_address(tmp_path) == {"name": name, "host": "192.0.2.77", "port": 4711}
 
 
 def test_what_happens_while_a_host_is_greeted(tmp_path: Path) -> None:
