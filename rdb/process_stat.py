@@ -9,6 +9,7 @@ from typing import NamedTuple
 class ProcessStat(NamedTuple):
     """`start_ticks` tells a process apart from later ones with its number."""
 
+    pid: int
     state: str
     parent: int
     start_ticks: int
@@ -22,7 +23,7 @@ def process_stat(pid: int | None) -> ProcessStat | None:
         return None
     # The name may hold spaces and parentheses: fields are counted from the last parenthesis.
     fields = text[text.rindex(")") + 2 :].split()
-    return ProcessStat(fields[0], int(fields[1]), int(fields[19]))
+    return ProcessStat(int(text.split()[0]), fields[0], int(fields[1]), int(fields[19]))
 
 
 def lives(pid: int, start_ticks: int) -> bool:

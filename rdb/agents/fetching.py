@@ -16,6 +16,7 @@ from rdb.agents.starting import Agents
 from rdb.errors import RdbError
 from rdb.private import make_directories, opener
 from rdb.recording.log.segments import grow_segment
+from rdb.temporary import temporary
 from rdb.wire.channel import Message
 
 _AT_ONCE = CHUNK_BYTES
@@ -79,7 +80,7 @@ async def _fetch_file(agents: Agents, host: str, name: str, size: int, mtime_ns:
             return 0
     except FileNotFoundError:
         make_directories(str(path.parent))
-    target = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    target = temporary(path.parent, path.name)
     try:
         with open(target, "xb", opener=opener) as file:
             if name.endswith(".seg"):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import secrets
 import time
 from collections.abc import Collection
 from pathlib import Path
 
 from rdb.errors import Usage
 from rdb.private import opener
+from rdb.temporary import temporary
 from rdb.wire.peer import Answer
 
 _NAME = re.compile(r"(?:(?:sockets|doors|verbs(?:-(?:reads|connected|ready))?)-\d+|relay\.json)\Z")
@@ -51,8 +51,8 @@ def put(job: Path, name: str, data: bytes) -> None:
     """Writes a file under a temporary name and renames it."""
     if not _NAME.match(name):
         raise Usage(f"agent: {name!r} is not a file that ranks share")
-    own = job / f".{name}.{secrets.token_hex(4)}"
-    with open(own, "xb", opener=opener) as file:
+    own = temporary(job, name)
+    with open(own, "wb", opener=opener) as file:
         file.write(data)
     os.rename(own, job / name)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from rdb.errors import DamagedRecording
 from rdb.process_stat import lives
-from rdb.recording.log.library import log_library
 
 _MAGIC, _VERSION = 0x6472616F62626472, 6
 _HEAD = struct.Struct("<QIIQQQIi512s")
@@ -84,7 +83,9 @@ def create_board(path: Path, nranks: int) -> None:
 
     The file appears complete, unless a rank has made it meanwhile; then its head is written again.
     """
-    own = path.with_name(f".{path.name}.{os.getpid()}")
+    from rdb.temporary import temporary  # late imports, here and below: joining.py imports this
+
+    own = temporary(path.parent, path.name)
     _make(own, nranks, path.name != "board")
     try:
         os.link(own, path)
@@ -149,6 +150,14 @@ class Board:
         if version != _VERSION:
             raise DamagedRecording(f"{path}: board v{version}, this rdb reads v{_VERSION}")
 
+    def _call(self, name: str, *arguments: int | bytes | None) -> bool:
+        """A function of board_words.c."""
+        from rdb.recording.log.library import log_library
+
+        ffi, library = log_library()
+        known = [ffi.NULL if one is None else one for one in arguments]
+        return bool(getattr(library, name)(ffi.from_buffer(self._map), *known))
+
     def _number(self, at: int) -> int:
         return int(struct.unpack_from("<Q", self._map, at)[0])
 
@@ -207,8 +216,7 @@ class Board:
             if wanted and self.verdict(wanted) is Verdict.OPEN:
                 return wanted
             generation = wanted + 1
-        ffi, library = log_library()
-        library.board_want(ffi.from_buffer(self._map), generation)
+        self._call("board_want", generation)
         return generation
 
     def decide(
@@ -222,9 +230,7 @@ class Board:
         for rank, seen in enumerate(moves):
             at = _PAGE + rank * _SLOT_BYTES + _AGREED_AT
             struct.pack_into("<Q", self._map, at, seen)
-        ffi, library = log_library()
-        board, text = ffi.from_buffer(self._map), why.encode() if why else ffi.NULL
-        return bool(library.board_decide(board, generation, verdict, text))
+        return self._call("board_decide", generation, verdict, why.encode() or None)
 
     def fail(self, rank: int, generation: int) -> None:
         """Says for a rank of this host that checkpoint GENERATION could not be written."""

@@ -25,6 +25,7 @@ from rdb.errors import RdbError
 from rdb.private import opener
 from rdb.recording.checkpoints import image_path
 from rdb.recording.rank import runs_rdb
+from rdb.temporary import temporary
 from rdb.wire.channel import Channel, Closed, Message, connect, listen, own_address
 from rdb.wire.identity import Identity, job_identity
 
@@ -113,7 +114,7 @@ def write_commit(job: Path, told: Message) -> None:
     Hosts without a shared disk have one each.
     """
     path = job / f"commit-{told['number']}"
-    part = job / f".commit-{told['number']}-{os.uname().nodename}"
+    part = temporary(job, path.name)
     try:
         with open(part, "w", encoding="ascii", opener=opener) as file:
             file.write(to_json(told))
@@ -427,8 +428,7 @@ def ask_centre(job: Path, message: Message) -> Message:
 
 def _claim(job: str, host: str, port: int) -> bool:
     """Publishes the centre's address; false if another relay has done so."""
-    name = os.uname().nodename
-    own = os.path.join(job, f".{ADDRESS}.{name}")
+    name, own = os.uname().nodename, temporary(job, ADDRESS)
     with open(own, "w", encoding="ascii", opener=opener) as file:
         json.dump({"name": name, "host": host, "port": port}, file)
     try:

@@ -7,7 +7,6 @@ import hashlib
 import io
 import os
 import re
-import secrets
 import stat
 import struct
 import zipfile
@@ -36,6 +35,7 @@ from rdb.recording.rank import RankRecording
 from rdb.recording.store import Job
 from rdb.recording.stored import check_stored, stored_keys
 from rdb.recording.symbols.detached import DEBUG_FOLDER, SOURCES, SYMBOLS, debug_files, source_files
+from rdb.temporary import temporary
 
 _SEGMENT = re.compile(r"log-(\d{6,})\.seg\Z")
 _BESIDE = re.compile(rf"(?:{BESIDE})\Z")
@@ -135,21 +135,19 @@ def write_pack(
     PARTS: (name, content) of files of the job's directory.  The files that the programs have mapped
     are added.  Raises Unsupported if the file cannot be written.
     """
-    temporary = out.with_name(
-        f".rdb-pack.{secrets.token_hex(4)}"
-    )  # short: OUT may have a long name
+    part = temporary(out.parent, "rdb-pack")  # short: OUT may have a long name
     try:
-        with open(temporary, "xb", opener=opener) as file:
+        with open(part, "xb", opener=opener) as file:
             count = _write(file, job, recordings, parts)
             file.flush()
             os.fsync(file.fileno())
-        os.rename(temporary, out)
+        os.rename(part, out)
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         hint = "make room, or -o FILE on another disk" if full else ""
         raise Unsupported(f"cannot write {out}: {error.strerror}", hint) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
     return count
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -179,10 +178,11 @@ class Job:
             import shutil  # imported late: opening a recording must be fast
 
             from rdb.recording.unpacking import forget
+            from rdb.temporary import temporary
 
             if not forget(self.path, home().resolve() / _PACKS):
                 # renamed first: a checkpoint written after the end then finds no directory
-                gone = self.path.with_name(f".{self.path.name}.removed.{secrets.token_hex(4)}")
+                gone = temporary(self.path.parent, f"{self.path.name}.removed")
                 self.path.rename(gone)
                 shutil.rmtree(gone)
         except OSError as error:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 import shutil
 import stat
 import zipfile
@@ -28,6 +27,7 @@ from rdb.recording.pack_format import (
     Manifest,
     PackedFile,
 )
+from rdb.temporary import temporary
 
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
 _NOT_OURS = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -98,17 +98,17 @@ def _unpack(path: Path, archive: zipfile.ZipFile, manifest: Manifest, folder: Pa
             f"{path} needs {needed} bytes, but {folder.parent} has only {free} bytes free",
             "set RDB_HOME to another disk",
         )
-    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    part = temporary(folder.parent, folder.name)
     try:
-        make_directory(str(temporary))
+        make_directory(str(part))
         for name, wanted in sorted(manifest.files.items()):
-            target = temporary / manifest.job / name
+            target = part / manifest.job / name
             make_directories(str(target.parent))
             with archive.open(name) as source, open(target, "xb", opener=opener) as file:
                 _copy(f"{path}: {name}", source, file, wanted)  # type: ignore[arg-type]
-        _in_place(temporary, folder, manifest.job)
+        _in_place(part, folder, manifest.job)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def _copy(what: str, source: BinaryIO, target: BinaryIO, wanted: PackedFile) -> None:

@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 RDB = """
 errors crc32c
 trace
-environment home memory private paths process_stat checked temporary
+environment home memory private paths process_stat checked
+temporary
 wire
 recording
 replay picture
