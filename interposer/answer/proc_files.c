@@ -106,16 +106,17 @@ static void put_closed(int fd, const uint64_t part[2], int prot)
 	put_part(fd, part[0], part[1], rest);
 }
 
-/* Takes one line of the kernel's map.  False: this and all later lines are about the lower half. */
-static bool put_mapping(int fd, const char *line)
+/* Takes one line of the kernel's map, until they are about the lower half. */
+static int put_mapping(const char *line, void *arg)
 {
+	const int fd = *(const int *)arg;
 	unsigned long start, end;
 	uint64_t part[2];
 	int rest = 0, prot = 0;
 	if (sscanf(line, "%lx-%lx%n", &start, &end, &rest) < 2 || start >= RDB_ARENA_END)
-		return false;
+		return MAPS_END;
 	if (start < RDB_GATE + 2 * RDB_PAGE && end > RDB_GATE)
-		return true;
+		return 0;
 	while (ends_known && ends_closed(start, end, part, &prot)) {
 		if (start < part[0])
 			put_part(fd, start, part[0], line + rest);
@@ -124,34 +125,18 @@ static bool put_mapping(int fd, const char *line)
 	}
 	if (start < end)
 		put_part(fd, start, end, line + rest);
-	return true;
+	return 0;
 }
 
 static int put_maps(int fd)
 {
-	static char buf[16384];
-	size_t have = 0;
-	bool more = true;
-	int from = descriptor_open(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	const int from = descriptor_open(AT_FDCWD, "/proc/self/maps", O_RDONLY, 0);
 	if (from < 0)
 		return from;
-	while (more) {
-		ssize_t n = read(from, buf + have, sizeof(buf) - 1 - have);
-		if (n <= 0)
-			break;
-		have += (size_t)n;
-		char *line = buf, *nl;
-		while (more && (nl = memchr(line, '\n', have - (size_t)(line - buf)))) {
-			*nl = 0;
-			more = put_mapping(fd, line);
-			line = nl + 1;
-		}
-		have -= (size_t)(line - buf);
-		memmove(buf, line, have);
-	}
+	const int rc = maps_lines(from, put_mapping, &fd);
 	put_pending(fd);
 	close(from);
-	return 0;
+	return rc;
 }
 
 /* The strings as the kernel reads them: contiguous memory, possibly changed by the program; the pointers may be in

@@ -18,12 +18,6 @@
 
 enum { DESCRIPTORS = 1024, GONE = -1 };
 
-struct range {
-	uint64_t start, end, inode;
-	int32_t prot;
-	bool shared;
-};
-
 /* Contents of a note of the event. */
 struct note {
 	uint64_t start, end;
@@ -37,40 +31,19 @@ static struct {
 	uint64_t taken; /* new address of the memory that the call has mapped; 0: not moved */
 } maps;
 
-static bool line_of(const char *line, struct range *r)
+static int look_at(const char *line, void *t)
 {
-	unsigned long start, end, inode;
-	char prot[5];
-	if (sscanf(line, "%lx-%lx %4s %*x %*s %lu", &start, &end, prot, &inode) != 4)
-		return false;
-	*r = (struct range){.start = start, .end = end, .inode = inode, .shared = prot[3] == 's'};
-	r->prot = (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ? PROT_WRITE : 0) |
-		  (prot[2] == 'x' ? PROT_EXEC : 0);
-	return true;
+	const struct mapping m = maps_parse(line);
+	return table_add(t, &m, sizeof(m)) ? -ENOMEM : 0;
 }
 
 static void look(struct table *t)
 {
-	static char buf[16384];
-	size_t have = 0;
-	ssize_t n;
 	t->len = 0;
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-	while (fd >= 0 && (n = read(fd, buf + have, sizeof(buf) - have)) > 0) {
-		char *line = buf, *nl;
-		have += (size_t)n;
-		while ((nl = memchr(line, '\n', have - (size_t)(line - buf)))) {
-			struct range r;
-			*nl = 0;
-			if (line_of(line, &r) && table_add(t, &r, sizeof(r)))
-				rdb_fatal("out of memory");
-			line = nl + 1;
-		}
-		have -= (size_t)(line - buf);
-		memmove(buf, line, have);
-	}
-	if (fd < 0)
-		rdb_fatal("/proc/self/maps: %s", strerror(-fd));
+	const int fd = descriptor_open(AT_FDCWD, "/proc/self/maps", O_RDONLY, 0);
+	const int rc = fd < 0 ? fd : maps_lines(fd, look_at, t);
+	if (rc)
+		rdb_fatal("/proc/self/maps: %s", strerror(-rc));
 	close(fd);
 }
 
@@ -89,16 +62,16 @@ void unknown_maps_before(void)
 	do {
 		cap = maps.before.cap + maps.after.cap;
 		look(&maps.before);
-		for (maps.after.len = 0; maps.after.cap < 2 * maps.before.len + sizeof(struct range);)
+		for (maps.after.len = 0; maps.after.cap < 2 * maps.before.len + sizeof(struct mapping);)
 			if (table_add(&maps.after, maps.before.base, maps.before.len))
 				rdb_fatal("out of memory");
 	} while (cap != maps.before.cap + maps.after.cap);
 }
 
 /* The mapping that holds this address, or the next one; NULL: none. */
-static const struct range *from(const struct table *t, uint64_t at)
+static const struct mapping *from(const struct table *t, uint64_t at)
 {
-	const struct range *r = (const void *)t->base, *end = (const void *)(t->base + t->len);
+	const struct mapping *r = (const void *)t->base, *end = (const void *)(t->base + t->len);
 	while (r < end && r->end <= at)
 		r++;
 	return r < end ? r : NULL;
@@ -108,7 +81,7 @@ static const struct range *from(const struct table *t, uint64_t at)
 static void take(struct event *ev)
 {
 	const uint64_t at = (uint64_t)ev->result;
-	const struct range *r = from(&maps.after, at), *was = from(&maps.before, at);
+	const struct mapping *r = from(&maps.after, at), *was = from(&maps.before, at);
 	if (at % RDB_PAGE || at < RDB_ARENA_END || at >= 1ull << 47 || !r || r->start > at || (was && was->start <= at))
 		return;
 	const uint64_t len = (was && was->start < r->end ? was->start : r->end) - at, to = arena_take(len, false);
@@ -123,14 +96,14 @@ static void take(struct event *ev)
 	look(&maps.after);
 }
 
-static bool same(const struct range *a, const struct range *b)
+static bool same(const struct mapping *a, const struct mapping *b)
 {
 	return (!a && !b) || (a && b && a->prot == b->prot && a->inode == b->inode && a->shared == b->shared);
 }
 
-static const struct range *at_of(const struct table *t, uint64_t at, uint64_t *until)
+static const struct mapping *at_of(const struct table *t, uint64_t at, uint64_t *until)
 {
-	const struct range *r = from(t, at);
+	const struct mapping *r = from(t, at);
 	const uint64_t next = !r ? RDB_ARENA_END : r->start > at ? r->start : r->end;
 	*until = next < *until ? next : *until;
 	return r && r->start <= at ? r : NULL;
@@ -168,7 +141,7 @@ static uint64_t own(uint64_t start, uint64_t end, int prot)
 	return start + inside;
 }
 
-static void note(struct event *ev, uint64_t start, uint64_t end, const struct range *was, const struct range *now,
+static void note(struct event *ev, uint64_t start, uint64_t end, const struct mapping *was, const struct mapping *now,
 		 bool content)
 {
 	const struct note one = {.start = start,
@@ -199,7 +172,7 @@ bool unknown_maps_after(struct event *ev, bool content)
 	take(ev);
 	for (uint64_t at = 0, until; at < RDB_ARENA_END; at = until) {
 		until = RDB_ARENA_END;
-		const struct range *was = at_of(&maps.before, at, &until), *now = at_of(&maps.after, at, &until);
+		const struct mapping *was = at_of(&maps.before, at, &until), *now = at_of(&maps.after, at, &until);
 		if (same(was, now))
 			continue;
 		note(ev, at, until, was, now, content);

@@ -15,42 +15,6 @@
 
 enum { PAGEMAP_BATCH = 512 };
 
-static uint64_t hex(const char **p)
-{
-	uint64_t v = 0;
-	for (;; (*p)++) {
-		char c = **p;
-		if (c >= '0' && c <= '9')
-			v = v * 16 + (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			v = v * 16 + (uint64_t)(c - 'a' + 10);
-		else
-			return v;
-	}
-}
-
-/* proc(5), /proc/pid/maps: address perms offset dev inode pathname */
-static void parse_line(const char *p, struct mapping *m)
-{
-	memset(m, 0, sizeof(*m));
-	m->start = hex(&p);
-	p++;
-	m->end = hex(&p);
-	p++;
-	m->prot = (p[0] == 'r' ? PROT_READ : 0) | (p[1] == 'w' ? PROT_WRITE : 0) | (p[2] == 'x' ? PROT_EXEC : 0);
-	m->shared = p[3] == 's';
-	p += 5;
-	m->offset = hex(&p);
-	p++;
-	uint64_t major = hex(&p);
-	p++;
-	m->dev = major << 20 | hex(&p);
-	p++;
-	for (; *p >= '0' && *p <= '9'; p++)
-		m->inode = m->inode * 10 + (uint64_t)(*p - '0');
-	m->anonymous = m->inode == 0;
-}
-
 /* The gate, which the kernel never merges with other mappings, and our own code. */
 static bool is_ours(const struct mapping *m)
 {
@@ -100,30 +64,19 @@ static int each_queried(int fd, uint64_t start, uint64_t end, int (*fn)(const st
 	return rc;
 }
 
-static int each_line(int fd, uint64_t start, uint64_t end, int (*fn)(const struct mapping *m, void *arg), void *arg)
+struct part {
+	uint64_t start, end;
+	int (*fn)(const struct mapping *m, void *arg);
+	void *arg;
+};
+
+static int take_line(const char *line, void *arg)
 {
-	char buf[8192];
-	size_t have = 0;
-	for (;;) {
-		long n = raw_syscall(SYS_read, fd, (long)(buf + have), (long)(sizeof(buf) - have), 0, 0, 0);
-		if (n <= 0)
-			return (int)n;
-		have += (size_t)n;
-		char *line = buf, *nl;
-		while ((nl = memchr(line, '\n', have - (size_t)(line - buf)))) {
-			struct mapping m;
-			*nl = 0;
-			parse_line(line, &m);
-			line = nl + 1;
-			if (m.start >= end)
-				return 0;
-			const int rc = m.end <= start || is_ours(&m) ? 0 : fn(&m, arg);
-			if (rc)
-				return rc;
-		}
-		have -= (size_t)(line - buf);
-		memmove(buf, line, have);
-	}
+	const struct part *part = arg;
+	const struct mapping m = maps_parse(line);
+	if (m.start >= part->end)
+		return MAPS_END;
+	return m.end <= part->start || is_ours(&m) ? 0 : part->fn(&m, part->arg);
 }
 
 int arena_each_in(uint64_t start, uint64_t end, int (*fn)(const struct mapping *m, void *arg), void *arg)
@@ -141,7 +94,7 @@ int arena_each_in(uint64_t start, uint64_t end, int (*fn)(const struct mapping *
 		rc = no_query ? -ENOTTY : each_queried(fd, start, end, fn, arg);
 	}
 	if (rc == -ENOTTY)
-		rc = each_line(fd, start, end, fn, arg);
+		rc = maps_lines(fd, take_line, &(struct part){start, end, fn, arg});
 	raw_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 	return rc;
 }

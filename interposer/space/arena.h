@@ -3,15 +3,7 @@
 #define RDB_ARENA_H
 #include "base/lower.h"
 #include "base/spans.h"
-
-struct mapping {
-	uint64_t start, end;
-	int prot; /* PROT_* */
-	bool shared;
-	bool anonymous;
-	uint64_t offset;
-	uint64_t dev, inode;
-};
+#include "space/maps.h"
 
 /* Calls fn for every mapping of the upper half except the gate, lowest first.  Stops at the first nonzero return and
  * returns it; -errno if /proc/self/maps cannot be read. */
