@@ -41,19 +41,17 @@ class _Rank:
         self.communicators = {WORLD.name: WORLD}
         self.epochs: dict[str, Any] = {}
         self.locks: dict[str, Any] = {}
-        self.probes: list[tuple[Any, int, int]] = []
-        self.last = 0
-
-    def found(self) -> list[tuple[Any, int, int]]:
-        return self.probes
+        self.probed: dict[Any, array[int]] = defaultdict(lambda: array("Q"))
+        self.posted = self.last = 0
 
     def add(self, event: int, what: What, peer: int, tag: int = 0, nr: int = 0) -> None:
-        place = len(self.items)
-        self.items.append(Item(event, event, 8, 0, 0, peer, tag, 2, 0, nr, what))
+        place, order = len(self.items), self.posted + 1
+        self.posted += what is What.RECV
+        self.items.append(Item(event, event, 8, order, 0, peer, tag, 2, 0, nr, what))
         if what is What.CALL:
             self.collectives[WORLD.name].append(place)
         else:
-            ways = self.sends if what is What.SEND else self.receives
+            ways = {What.SEND: self.sends, What.RECV: self.receives, What.PROBED: self.probed}[what]
             ways[(peer, WORLD.name, tag)].append(place)
 
     def item(self, place: int) -> Item:
@@ -102,9 +100,7 @@ def _random_job(seed: int, ranks: int) -> tuple[list[_Rank], list[list[list[int]
         if ready and chance.random() < 0.7:
             source, _, tag = key = chance.choice(ready)
             if chance.random() < 0.3:
-                channel = (source, WORLD.name, tag)
-                number = len(made[rank].receives[channel])
-                made[rank].probes.append((channel, event(rank, flying[key][0]), number))
+                made[rank].add(event(rank, flying[key][0]), What.PROBED, source, tag)
                 continue
             made[rank].add(event(rank, flying[key].pop(0)), What.RECV, source, tag)
         else:
@@ -121,8 +117,9 @@ _NAMES = ("MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Scan")
 def test_clocks_are_those_of_the_plain_algorithm(seed: int) -> None:
     ranks = 2 + seed % 4
     made, expected = _random_job(seed, ranks)
-    job = SimpleNamespace(ranks=list(range(ranks)), communication=lambda rank: made[rank])
-    clocks = Clocks(cast("Messages", job))
+    messages = Messages(cast(Any, SimpleNamespace(ranks=list(range(ranks)))))
+    messages._communications.update(enumerate(made))  # type: ignore[arg-type]
+    clocks = Clocks(messages)
     for rank in range(ranks):
         for event, clock in enumerate(expected[rank]):
             past = clocks.past(rank, event)

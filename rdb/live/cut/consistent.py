@@ -84,13 +84,8 @@ class Traffic:
             if one.received is not None:
                 self._needs[one.destination].append((one.received, one.source, one.sent))
         communications = {rank: self._messages.communication(rank) for rank in self.ranks}
-        for rank, communication in communications.items():
-            for (source, comm, tag), event, number in communication.found():
-                if source in communications:
-                    sends = communications[source].sends.get((rank, comm, tag), ())
-                    sent = number < len(sends)
-                    until = communications[source].event(sends[number]) if sent else NEVER
-                    self._needs[rank].append((event, source, until))
+        for rank in self.ranks:
+            self._needs[rank] += self._messages.found(rank)
         windows = Exposure(job, communications, list(self._meetings()))
         self.collectives += windows.together()
         partitioned = Partitioned(job, communications, NEVER)

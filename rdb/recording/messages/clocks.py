@@ -23,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 
+from rdb.recording.log.record import NEVER
 from rdb.recording.messages.messages import Messages
 from rdb.recording.mpi.collectives import NOPRECEDE, Flow, collectives, window_calls
 from rdb.recording.mpi.communication import RankCommunication
@@ -179,12 +180,9 @@ class Clocks:
                 (communication.event(receive), sender.event(send) - 1)
                 for receive, send in zip(receives, sends, strict=False)
             ]
-        for (source, comm, tag), event, number in communication.found():
-            if source in self._ranks:
-                sender = self._messages.communication(source)
-                sends = sender.sends.get((rank, comm, tag), ())
-                if number < len(sends):
-                    pairs[source].append((event, sender.event(sends[number]) - 1))
+        for event, source, send in self._messages.found(rank):
+            if send != NEVER:
+                pairs[source].append((event, send - 1))
         for name, epochs in communication.epochs.items():
             others = {
                 one: self._messages.communication(one).epochs[name]

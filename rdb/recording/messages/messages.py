@@ -10,7 +10,8 @@ message.  Sizes are compared, which finds most such errors.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -153,6 +154,24 @@ class Messages:
         if len(found) != 1:
             raise RdbError(f"{len(found)} ranks of the job have posted such a request")
         return found[0]
+
+    def found(self, rank: int) -> Iterator[tuple[int, int, int]]:
+        """Messages of ranks of the job that a probe of RANK has found.
+
+        The probe's event, the sender, the event of the send (NEVER: its log lacks it).
+        """
+        own = self.communication(rank)
+        for channel, places in own.probed.items():
+            source, comm, tag = channel
+            if source not in self.ranks:
+                continue
+            sender = self.communication(source)
+            sends = sender.sends.get((rank, comm, tag), ())
+            orders = [own.item(place).order for place in own.receives.get(channel, ())]
+            for place in places:
+                number = bisect_left(orders, own.item(place).order)
+                sent = sender.event(sends[number]) if number < len(sends) else NEVER
+                yield own.event(place), source, sent
 
     def posts(self, rank: int) -> Posts:
         if rank not in self._posts:

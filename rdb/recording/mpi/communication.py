@@ -13,7 +13,7 @@ import os
 import re
 import struct
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -327,13 +327,6 @@ class RankCommunication:
                 break
             before += 1
         return before
-
-    def found(self) -> Iterator[tuple[Channel, int, int]]:
-        """Messages that a probe has found: channel, event of the probe, number in the channel."""
-        for channel, places in self.probed.items():
-            orders = [self.item(place).order for place in self.receives.get(channel, ())]
-            for place in places:
-                yield channel, self.event(place), bisect_left(orders, self.item(place).order)
 
     def unfinished(self) -> list[int]:
         """Places of nonblocking collectives that the rank never completed."""
