@@ -14,7 +14,7 @@ static void put_request(struct bytes *out, struct vreq *one)
 {
 	MPI_Status status = status_empty;
 	MPI_Count bytes = 0;
-	bool complete = one->active && request_ended(one, &status);
+	bool complete = request_ended(one, &status);
 	int cancelled = 0;
 
 	if (complete) {
