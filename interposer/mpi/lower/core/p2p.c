@@ -145,6 +145,24 @@ static bool probed(void *arg)
 	return p->flag || p->rc != MPI_SUCCESS;
 }
 
+/* Waits until a message is there.  If other threads may run meanwhile, it is looked for again afterwards: matches and
+ * posted receives must be in the order of the log. */
+static int probe(struct probing *p)
+{
+	MPI_Comm comm = REAL(MPI_Comm, p->comm->o.real);
+
+	if (observer)
+		observer->until(probed, p);
+	else if (apart())
+		while (!probed(p))
+			p->rc = BLOCKING(PMPI_Probe(p->source, p->tag, comm, p->status));
+	else if (p->message)
+		p->rc = BLOCKING(PMPI_Mprobe(p->source, p->tag, comm, p->message, p->status));
+	else
+		p->rc = BLOCKING(PMPI_Probe(p->source, p->tag, comm, p->status));
+	return p->rc;
+}
+
 /* buf, count, datatype, source, tag, comm, status */
 int64_t real_Recv(const uint64_t *a)
 {
@@ -288,22 +306,12 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 int64_t real_Probe(const uint64_t *a)
 {
 	MPI_Status status = status_empty;
-	struct vcomm *known = comm_of(a[2]);
-	MPI_Comm comm = REAL(MPI_Comm, known->o.real);
-	int rc = MPI_SUCCESS, flag = 0;
+	struct vcomm *comm = comm_of(a[2]);
+	struct probing probing = {.source = (int)a[0], .tag = (int)a[1], .comm = comm, .status = &status};
+	int rc = probe(&probing);
 
-	if (observer) {
-		struct probing probing = {.source = (int)a[0], .tag = (int)a[1], .comm = known, .status = &status};
-
-		observer->until(probed, &probing);
-		flag = probing.flag;
-		rc = probing.rc;
-	} else if (apart())
-		rc = PMPI_Iprobe((int)a[0], (int)a[1], comm, &flag, &status);
-	if (!flag && rc == MPI_SUCCESS)
-		rc = BLOCKING(PMPI_Probe((int)a[0], (int)a[1], comm, &status));
 	if (rc == MPI_SUCCESS) {
-		note_probed(known, (int)a[0], &status, posted + 1);
+		note_probed(comm, (int)a[0], &status, posted + 1);
 		status_out((void *)a[3], &status, false);
 	}
 	return rc;
@@ -346,25 +354,17 @@ int64_t real_Mprobe(const uint64_t *a)
 {
 	struct vcomm *comm = comm_of(a[2]);
 	MPI_Status status = status_empty;
-	MPI_Message real, *at = a[3] ? &real : NULL;
-	struct drained *drained = NULL;
-	int rc = MPI_SUCCESS, flag = 0;
+	MPI_Message real;
+	struct probing probing = {
+		.source = (int)a[0], .tag = (int)a[1], .comm = comm, .message = &real, .status = &status};
+	int rc;
 
+	if (!a[3])
+		return PMPI_Mprobe((int)a[0], (int)a[1], comm->o.real, NULL, &status);
 	object_hold(comm);
-	if (observer && at) {
-		struct probing probing = {
-			.source = (int)a[0], .tag = (int)a[1], .comm = comm, .message = at, .status = &status};
-
-		observer->until(probed, &probing);
-		flag = probing.flag;
-		rc = probing.rc;
-		drained = probing.drained;
-	} else if (apart())
-		rc = PMPI_Improbe((int)a[0], (int)a[1], comm->o.real, &flag, at, &status);
-	if (!flag && rc == MPI_SUCCESS)
-		rc = BLOCKING(PMPI_Mprobe((int)a[0], (int)a[1], comm->o.real, at, &status));
-	if (rc == MPI_SUCCESS && drained)
-		message_of_drained((void **)a[3], drained);
+	rc = probe(&probing);
+	if (rc == MPI_SUCCESS && probing.drained)
+		message_of_drained((void **)a[3], probing.drained);
 	else if (rc == MPI_SUCCESS)
 		matched((void **)a[3], real, comm, (int)a[0], &status);
 	if (rc == MPI_SUCCESS)
