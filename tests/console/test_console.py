@@ -7,14 +7,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pexpect  # type: ignore[import-untyped]
 import pytest
-from terminal import DEADLINE_S, Terminal, ended, environment, hang_up
+from terminal import DEADLINE_S, Terminal, ended, hang_up, rdb
 
 from rdb.commands.gdb_table import extension_commands
 from rdb.commands.table import REGISTRY
@@ -80,14 +79,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) -
         (["--name", "long", "--", long], (0,)),
     )
     for arguments, codes in jobs:
-        done = subprocess.run(
-            [sys.executable, "-m", "rdb", "run", *arguments],
-            env=environment(folder),
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
-        )
+        done = rdb(folder, "run", *arguments)
         assert done.returncode in codes, done.stderr
     return folder
 
@@ -236,18 +228,6 @@ def test_a_hang_up_leaves_nothing_behind(console: Callable[[str], Terminal]) -> 
 # ---- without a terminal ----
 
 
-def attach(home: Path, *arguments: str | Path, given: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rdb", "attach", *map(str, arguments)],
-        env=environment(home),
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
-
-
 def test_a_script_is_a_transcript(home: Path, tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text(
@@ -265,7 +245,7 @@ def test_a_script_is_a_transcript(home: Path, tmp_path: Path) -> None:
         "print got\n"
         "history\n"
     )
-    done = attach(home, "relay", "-x", script)
+    done = rdb(home, "attach", "relay", "-x", script)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     out = done.stdout
@@ -282,7 +262,7 @@ def test_a_script_is_a_transcript(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_failed_command_makes_the_exit_code_1(home: Path) -> None:
-    done = attach(home, "relay", given="print nowhere\nundo\nfocus 9\nprint 40 + 2\n")
+    done = rdb(home, "attach", "relay", given="print nowhere\nundo\nfocus 9\nprint 40 + 2\n")
     assert done.returncode == 1
     assert '0-2: error: No symbol "nowhere" in current context.' in done.stdout
     assert "error: nothing to undo" in done.stdout
@@ -291,26 +271,26 @@ def test_a_failed_command_makes_the_exit_code_1(home: Path) -> None:
 
 
 def test_an_unfinished_block_is_a_failure(home: Path) -> None:
-    done = attach(home, "long", given="if 1\nprint 1\n")
+    done = rdb(home, "attach", "long", given="if 1\nprint 1\n")
     assert done.returncode == 1
     assert "error: `if 1` has no `end`" in done.stdout
 
 
 def test_quit_ends_a_script(home: Path) -> None:
-    done = attach(home, "long", given="print 1\nquit\nprint 2\n")
+    done = rdb(home, "attach", "long", given="print 1\nquit\nprint 2\n")
     assert done.returncode == 0
     assert "$1 = 1" in done.stdout and "print 2" not in done.stdout
 
 
 def test_a_missing_script_is_one_line(home: Path) -> None:
-    done = attach(home, "long", "-x", "/nonexistent/script")
+    done = rdb(home, "attach", "long", "-x", "/nonexistent/script")
     assert done.returncode == 2
     assert done.stderr == "rdb: cannot read /nonexistent/script: No such file or directory\n"
     assert done.stdout == ""
 
 
 def test_every_command_of_the_help_explains_itself(home: Path) -> None:
-    done = attach(home, "long", given="help\nhelp undo\nhelp next\nranks\ninfo job\n")
+    done = rdb(home, "attach", "long", given="help\nhelp undo\nhelp next\nranks\ninfo job\n")
     assert done.returncode == 0, done.stdout
     assert "usage: undo [COUNT | --to BOOKMARK]" in done.stdout
     listed = done.stdout.partition("> help undo")[0]
@@ -327,14 +307,7 @@ def test_every_command_of_the_help_explains_itself(home: Path) -> None:
 
 
 def test_bisect_prints_the_answer(home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "rdb", "bisect", "relay", "spoiled == 0", "--rank", "2"],
-        env=environment(home),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
+    done = rdb(home, "bisect", "relay", "spoiled == 0", "--rank", "2")
     assert done.returncode == 0, done.stderr
     # How far it is, if it takes long.
     assert re.fullmatch(r"(rdb: bisect: rank 2 \d+% after \d+ s\n)*", done.stderr), done.stderr
@@ -353,14 +326,7 @@ def test_searches_in_all_ranks(home: Path, tmp_path: Path) -> None:
         "find-event mpi.recv source==1 and tag==7 --count\n"
         "focus 2\nchanges number\nbisect got >= 0\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "rdb", "attach", "relay", "-x", str(script)],
-        env=environment(home),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
+    done = rdb(home, "attach", "relay", "-x", script)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0-1: 0 events" in done.stdout and "2: 8 events" in done.stdout
     assert "8 changes" in done.stdout
@@ -369,14 +335,7 @@ def test_searches_in_all_ranks(home: Path, tmp_path: Path) -> None:
 
 
 def test_find_event_over_all_ranks(home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "rdb", "find-event", "relay", "receive source==1", "--json"],
-        env=environment(home),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
+    done = rdb(home, "find-event", "relay", "receive source==1", "--json")
     assert done.returncode == 0, done.stderr
     assert [row["rank"] for row in json.loads(done.stdout)] == [2] * 8
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from terminal import DEADLINE_S, environment
+from terminal import rdb
 
 from rdb.console.refused import refuse
 from rdb.errors import Usage
@@ -39,21 +38,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def rdb(home: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rdb", *arguments],
-        env=environment(home),
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
-
-
 def answers(home: Path, *commands: str) -> list[str]:
     """What a console says to each of them."""
-    said = rdb(home, "attach", "large", text="\n".join(commands) + "\n").stdout
+    said = rdb(home, "attach", "large", given="\n".join(commands) + "\n").stdout
     found = []
     for command in commands:
         _, _, said = said.partition(f"> {command}\n")
@@ -134,7 +121,7 @@ def test_start_without_symbols_says_so_in_a_line(home: Path, tmp_path: Path) -> 
     stripped = tmp_path / "stripped"
     subprocess.run(["gcc", "-s", "-xc", "-o", stripped, "-"], input=PROGRAM, text=True, check=True)
     assert rdb(home, "run", "--name", "stripped", "--", str(stripped)).returncode == 0
-    said = rdb(home, "attach", "stripped", text="start\nwhen\n").stdout
+    said = rdb(home, "attach", "stripped", given="start\nwhen\n").stdout
     told = said.partition("> start\n")[2].partition("stripped [0]")[0]
     assert told.splitlines() == [
         "0: error: The program's symbols have no main; `starti` goes to the start of the recording."
@@ -184,5 +171,5 @@ def test_values_of_the_cxx_library_are_shown_as_gdb_shows_them(home: Path, tmp_p
         ["g++", "-g", "-O0", "-xc++", "-o", program, "-"], input=LIBRARY, text=True, check=True
     )
     assert rdb(home, "run", "--name", "parts", "--", str(program)).returncode == 0
-    said = rdb(home, "attach", "parts", text="start\nbreak 10\ncontinue\nprint parts\n").stdout
+    said = rdb(home, "attach", "parts", given="start\nbreak 10\ncontinue\nprint parts\n").stdout
     assert 'std::map with 1 element = {["wheel"] = std::vector of length 2,' in said, said

@@ -152,14 +152,7 @@ def test_follow_pause_and_resume(running: Running) -> None:
 
     assert "0-1: paused" in terminal.type("pause", "live [0-1]")
     assert len(re.findall(r"^\* +\d +paused ", terminal.type("ranks", "live [0-1]"), re.M)) == 2
-    listed = subprocess.run(
-        [sys.executable, "-m", "rdb", "ls"],
-        env={**os.environ, "RDB_HOME": str(running.home)},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=True,
-    )
+    listed = run_rdb(running.home, running.home, "ls")
     assert re.search(r"^live .* paused ", listed.stdout, re.M)
     held = [running.events(rank) for rank in range(2)]
     terminal.type("follow", "live [0-1]")

@@ -6,15 +6,13 @@ import asyncio
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from terminal import DEADLINE_S, Terminal, environment
+from terminal import DEADLINE_S, Terminal, rdb
 
 from rdb.recording import open_job
 from rdb.session.away import most_gdbs
@@ -29,14 +27,7 @@ RANKS = 6
 def home(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) -> Path:
     folder = tmp_path_factory.mktemp("home")
     program = build("mpi/many.c", "-O0")
-    done = subprocess.run(
-        [sys.executable, "-m", "rdb", "run", "--name", "many", "-n", str(RANKS), "--", program],
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
+    done = rdb(folder, "run", "--name", "many", "-n", str(RANKS), "--", program)
     assert done.returncode in (0, 7), done.stderr  # mpirun 5 has its ranks' exit code
     return folder
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from openmpi import ANY_EXIT_CODE
-
-DEADLINE_S = 180.0
+from terminal import rdb
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +19,6 @@ def home(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) -
         done = rdb(folder, *arguments)
         assert done.returncode in (0, 3), done.stderr  # mpirun 5 has its ranks' exit code
     return folder
-
-
-def rdb(home: Path, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rdb", *arguments],
-        env={**os.environ, **ANY_EXIT_CODE, "RDB_HOME": str(home)},
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
 
 
 def transcript(home: Path, *lines: str, job: str = "relay", failing: bool = False) -> str:

@@ -7,7 +7,9 @@ import re
 import signal
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
+import deadlines
 import pexpect  # type: ignore[import-untyped]
 from deadlines import Deadline, wait_for
 from openmpi import ANY_EXIT_CODE
@@ -29,6 +31,12 @@ def environment(home: Path) -> dict[str, str]:
         # own exit code is 0 then
         **ANY_EXIT_CODE,
     }
+
+
+def rdb(home: Path, *arguments: str | Path, given: str = "") -> CompletedProcess[str]:
+    """The rdb command, without a terminal."""
+    command = [sys.executable, "-m", "rdb", *map(str, arguments)]
+    return deadlines.run(command, DEADLINE_S, given, env=environment(home))
 
 
 # A child's close() signals it, if it has not ended, and fails where that takes a tenth of a second.

@@ -10,14 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define CHECK(ok) \
-	do { \
-		if (!(ok)) { \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #ok, strerror(errno)); \
-			exit(2); \
-		} \
-	} while (0)
+#include "check_errno.h"
 
 static const char *file;
 static char port[16];

@@ -8,16 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "check_errno.h"
 
 enum { OTHERS = 8, GO = 4 };
-
-#define CHECK(ok) \
-	do { \
-		if (!(ok)) { \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #ok, strerror(errno)); \
-			exit(2); \
-		} \
-	} while (0)
 
 static struct rdma_event_channel *channel(void)
 {

@@ -10,14 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#define CHECK(ok) \
-	do { \
-		if (!(ok)) { \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #ok, strerror(errno)); \
-			exit(2); \
-		} \
-	} while (0)
+#include "check_errno.h"
 
 enum { WINDOW = 24, LONGEST = 3000, LAG = 3, CLIENTS = 16 };
 

@@ -12,14 +12,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-#define CHECK(ok) \
-	do { \
-		if (!(ok)) { \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #ok, strerror(errno)); \
-			exit(2); \
-		} \
-	} while (0)
+#include "check_errno.h"
 
 enum { BUFFER = 1 << 20, DEPTH = 64 };
 

@@ -25,23 +25,7 @@ int main(int argc, char **argv)
 }
 """
 
-OVER = """
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-int main(void)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(to);
-    int l = socket(AF_INET, SOCK_STREAM, 0), a = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(l, (void *)&to, size) || listen(l, 1) || getsockname(l, (void *)&to, &size))
-        return 1;
-    int b = connect(a, (void *)&to, size) ? -1 : accept(l, 0, 0);
-    return dup2(a, a) != a || dup2(b, a) != a;
-}
-"""
-
-MANY = """
+CONNECTED = """
 #define _GNU_SOURCE
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -54,6 +38,11 @@ int main(void)
     if (bind(l, (void *)&to, size) || listen(l, 1) || getsockname(l, (void *)&to, &size))
         return 1;
     int b = connect(a, (void *)&to, size) ? -1 : accept(l, 0, 0);
+"""
+
+OVER = CONNECTED + "return dup2(a, a) != a || dup2(b, a) != a; }"
+
+MANY = """
     char bytes[7];
     struct iovec parts[] = {{bytes, 3}, {bytes, 4}};
     struct mmsghdr two[] = {{{.msg_iov = parts, .msg_iovlen = 1}},
@@ -94,7 +83,7 @@ def test_dup2_closes_the_connection_that_had_the_number(rdb: Rdb, build_text: Bu
 
 
 def test_messages_that_one_call_sends_or_receives(rdb: Rdb, build_text: BuildText) -> None:
-    recording = _recorded(rdb, build_text("many", MANY))
+    recording = _recorded(rdb, build_text("many", CONNECTED + MANY))
     sent, received, end = (
         recording.index.record(place).event for place in recording.index.of_calls(307, 299)
     )

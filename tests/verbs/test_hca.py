@@ -50,27 +50,17 @@ def run(build: Build, tmp_path: Path, request: pytest.FixtureRequest) -> Run:
     return start
 
 
-@pytest.mark.parametrize("scenario", scenarios("hca_rc"))
-def test_reliable_connections(run: Run, scenario: str) -> None:
-    done = run("hca_rc", scenario)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("scenario", scenarios("hca_errors"))
-def test_what_goes_wrong(run: Run, scenario: str) -> None:
-    done = run("hca_errors", scenario)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("scenario", scenarios("hca_objects"))
-def test_objects(run: Run, scenario: str) -> None:
-    done = run("hca_objects", scenario)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("scenario", scenarios("hca_foreign"))
-def test_who_does_not_hold_the_key(run: Run, scenario: str) -> None:
-    done = run("hca_foreign", scenario)
+@pytest.mark.parametrize(
+    ("program", "scenario"),
+    [
+        (program, scenario)
+        for program in ("hca_rc", "hca_errors", "hca_objects", "hca_foreign")
+        for scenario in scenarios(program)
+    ],
+)
+def test_scenarios(run: Run, program: str, scenario: str) -> None:
+    """Reliable connections; what goes wrong; objects; who does not hold the key."""
+    done = run(program, scenario)
     assert done.returncode == 0, done.stderr
 
 
