@@ -20,6 +20,7 @@ HEAD = """
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -41,6 +42,13 @@ TAIL = """
 }
 """
 CASES = {
+    "number": (
+        "struct rlimit most; getrlimit(RLIMIT_NOFILE, &most); most.rlim_cur = 8192;"
+        "if (most.rlim_max < 8192) most.rlim_max = 8192;"
+        "if (setrlimit(RLIMIT_NOFILE, &most) || fcntl(0, F_DUPFD, 5000) != 5000) return 3;"
+        "gate();",
+        "it has opened descriptor 5000, and a checkpoint supports those below ",
+    ),
     "fifo": (
         'mkfifo("way", 0600); int f = open("way", O_RDWR); write(f, "kept", 4); gate();',
         "/way;",

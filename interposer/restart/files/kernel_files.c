@@ -35,6 +35,7 @@ enum { MQUEUE_MAGIC = 0x19800202 /* ipc/mqueue.c */, JOINED = 2 };
 
 static struct {
 	uint8_t own[NUMBERS]; /* 0, 1 or JOINED */
+	int64_t highest;      /* descriptor that the program has got */
 	struct {
 		dev_t dev;
 		ino_t ino;
@@ -54,6 +55,8 @@ static void mine(int64_t fd, bool is)
 {
 	if (fd >= 0 && fd < NUMBERS)
 		look.own[fd] = is;
+	if (is && fd > look.highest)
+		look.highest = fd;
 }
 
 /* A restarted program's descriptors are those that were made again for it. */
@@ -366,6 +369,10 @@ const char *kernel_files_look(void)
 			why = cannot("its descriptor %d is a socket that %s", fd, "has joined a multicast group");
 		else if (look.own[fd])
 			why = look_at(fd);
+	for (int fd = lower.lowest_fd; fd <= look.highest && !why; fd++)
+		if ((fd < NUMBERS ? look.own[fd] : !descriptor_is_ours(fd)) && fcntl(fd, F_GETFD) >= 0)
+			why = cannot("it has opened descriptor %d, and a checkpoint supports those below %d", fd,
+				     lower.lowest_fd);
 	for (unsigned i = 0; i < look.nopened && !why; i++) {
 		unsigned ends = 0;
 		for (unsigned k = 0; k < look.nopened; k++)
