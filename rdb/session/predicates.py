@@ -19,8 +19,14 @@ _ELEMENT = re.compile(
 )
 
 
+# A comparison with a text: `$_rdb_same_text(s, "text")`.
+_TEXT = r"""("(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^()'"]+)"""
+_SAME = re.compile(rf"(\((?:!|\.not\. ))?\$_rdb_same_texts?\((.+?), {_TEXT}\)(?(1)\))")
+
+
 def as_typed(shown: str) -> str:
     shown, found = _IN_GDBS.sub(_as_typed, shown), 1
+    shown = _SAME.sub(lambda one: f"{one[2]} {'!' if one[1] else '='}= {one[3]}", shown)
     while found:
         shown, found = _ELEMENT.subn(r"\1[\2]", shown)
     return shown

@@ -9,7 +9,7 @@ import gdb
 
 from .. import link
 from ..state import conditions, meant
-from ..values import absent, predicates, pyvalues, quoting, subscripts, symbols
+from ..values import absent, predicates, pyvalues, quoting, subscripts, symbols, texts
 from ..values.words import names
 from .command import Command, command, when_opened
 
@@ -62,9 +62,14 @@ def execute(line: str, from_tty: bool = False) -> None:
     with meant.here(expression, as_gdb=True) as means, symbols.evaluating():
         plain = predicates.in_gdbs(means.text)
         text = subscripts.for_gdb(plain)
-        if pyvalues.expression(predicates.rest(expression)) is not None or (
-            command.startswith("disp")
-            and (text != plain or absent.may_be(expression, means.text, names(means.text)))
+        compares = texts.SAME in text and (_WATCH.match(command) or command.startswith("disp"))
+        if (
+            compares  # its result would have another type in frames of another language
+            or pyvalues.expression(predicates.rest(expression)) is not None
+            or (
+                command.startswith("disp")
+                and (text != plain or absent.may_be(expression, means.text, names(means.text)))
+            )
         ):
             text = predicates.shown(expression)
         gdb.execute(f"{command} {text}{predicates.in_gdbs(rest)}", from_tty)

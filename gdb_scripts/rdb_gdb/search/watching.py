@@ -18,8 +18,8 @@ from .. import link
 from ..loading import at_load
 from ..state import history, place, scopes
 from ..values import predicates
-from ..values.binding import Binding
-from ..values.symbols import raising
+from ..values.binding import Binding, bind
+from ..values.symbols import raising, speaking
 from . import passing
 from .evaluate import Judge
 from .predicate_events import Search
@@ -35,7 +35,7 @@ class _Watched(Judge):
 
     def __init__(self, point: Any, text: str, frame: Any) -> None:
         super().__init__(text)
-        self.binding = Binding(text, frame)
+        self.binding: Binding = bind(text) or Binding(text, frame)
         self.point = point
         self.turned = False
         self.was: str | None = None
@@ -47,11 +47,15 @@ class _Watched(Judge):
         """Does nothing: it is bound since it was set."""
 
     def good(self, value: Any) -> bool:
-        return (str(value) != self.was) == self.turned
+        return (self._text(value) != self.was) == self.turned
 
     def shown(self) -> str | None:
         value = self.value()
-        return None if value is None else str(value)
+        return None if value is None else self._text(value)
+
+    def _text(self, value: Any) -> str:
+        with speaking(self.binding.language):
+            return str(value)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class Binding:
 
     def __init__(self, expression: str, frame: Any, of_library: bool = False) -> None:
         self.expression = expression
-        self._language = "c" if frame.language().lower() == "unknown" else frame.language()
+        self.language = "c" if frame.language().lower() == "unknown" else frame.language()
         self._this: tuple[int, str] | None = None
         self._function: tuple[Any, ...] | None = None
         self._function_name = ""
@@ -150,9 +150,9 @@ class Binding:
     def registers(self) -> int | None:
         """Registers that the value depends on besides memory: bit n is register n of Gpr; None: not
         known.  For an outer frame these are the callee-saved registers."""
-        if "$" in self.expression.replace(texts.SAME, ""):
+        if "$" in self.expression.replace(texts.SAME_TWO, "").replace(texts.SAME, ""):
             return None
-        if self._by_place and self._language != "go":
+        if self._by_place and self.language != "go":
             return 0
         if self._function is None and self._this is None:
             return _OF_PYTHON if self._python and not self._variables else None
@@ -184,7 +184,7 @@ class Binding:
 
     def operands(self) -> list[tuple[int, int]]:
         """(address, length) of the memory that the expression reads here."""
-        rest = _TERM_OF_FORTRAN if self._language == "fortran" else _TERM_OF_C
+        rest = _TERM_OF_FORTRAN if self.language == "fortran" else _TERM_OF_C
         named = [*(one.name for one in self._variables), *self._members]
         plain = without_texts(self.expression)
         found: dict[tuple[int, int], None] = {}
@@ -221,7 +221,7 @@ class Binding:
         frame = gdb.newest_frame()
         if not self._by_place:
             self._need_same(frame)
-        elif self._language == "go":
+        elif self.language == "go":
             # GDB 13 fails an assertion when it parses Go in a function of another language.
             of_go = next((one for one in frames() if one.language() == "go"), None)
             if of_go is None:
@@ -237,7 +237,7 @@ class Binding:
         return alive.exits(symbols, self._alive()) if self._function and symbols else []
 
     def _selected(self, frame: Any) -> AbstractContextManager[None]:
-        return selected(frame, self._language)
+        return selected(frame, self.language)
 
     def _text(self, text: str) -> str:
         """TEXT with placeholders or addresses for the variables' names."""

@@ -49,7 +49,7 @@ _OF_GDB = (
         "loc",
         "mod",
     ),
-    *("modulo", "rank", "shape", "size", "sizeof", "ubound"),
+    *("modulo", "rank", "shape", "size", "sizeof", "trim", "ubound"),
 )
 _CALL = re.compile(r"(?<![\w$.>:%])((?:(?:::)?\bstd::)?[A-Za-z]\w*)(?=\s*\()")
 _SIGNS_OF_C = {"&&": " .and. ", "||": " .or. ", "!=": "/=", "!": " .not. "}

@@ -41,7 +41,7 @@ _ELSEWHERE = re.compile(
     r"\$_rdb_fold\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|\.(?:or|and|not|le|ge|eq|ne|lt|gt)\.",
     re.IGNORECASE,
 )
-_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
+_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:''|\\.|[^'\\])*'", re.DOTALL)
 
 
 @dataclass

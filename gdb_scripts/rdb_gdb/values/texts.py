@@ -13,11 +13,13 @@ import gdb
 
 from . import elements
 from .functions import function
+from .lookups import is_own, seen
 
-SAME = "$_rdb_same_text"
+SAME, SAME_TWO = "$_rdb_same_text", "$_rdb_same_texts"
+_QUOTES = ("'", '"')
 _NAME = r"(?<![\w$.>:%])[A-Za-z_$][\w$:]*"
 _TERM_OF_C = rf"(?:\*\s*)?{_NAME}(?:\s*(?:\.|->)\s*\w+|\s*\[[^\[\]]*\]|\([^()]*\))*"
-_TERM_OF_FORTRAN = rf"{_NAME}(?:\s*%\s*\w+|\s*\([^()]*\))*"
+_TERM_OF_FORTRAN = rf"{_NAME}(?:\s*%\s*\w+|\s*\((?:[^()]|\([^()]*\))*\))*"
 _IN_C = re.compile(
     rf"(?P<a>{_TERM_OF_C})\s*(?P<sign>[=!]=)\s*(?P<text>\"(?:\\.|[^\"\\])*\")"
     rf"|(?P<text2>\"(?:\\.|[^\"\\])*\")\s*(?P<sign2>[=!]=)\s*(?P<a2>{_TERM_OF_C})"
@@ -26,9 +28,11 @@ _SIGN = r"==|/=|!=|\.eq\.|\.ne\."
 _TEXT = r"'(?:''|[^'])*'|\"[^\"]*\""
 _IN_FORTRAN = re.compile(
     rf"(?P<a>{_TERM_OF_FORTRAN})\s*(?P<sign>{_SIGN})\s*(?P<text>{_TEXT})"
-    rf"|(?P<text2>{_TEXT})\s*(?P<sign2>{_SIGN})\s*(?P<a2>{_TERM_OF_FORTRAN})",
+    rf"|(?P<text2>{_TEXT})\s*(?P<sign2>{_SIGN})\s*(?P<a2>{_TERM_OF_FORTRAN})"
+    rf"|(?P<a3>{_TERM_OF_FORTRAN})\s*(?P<sign3>{_SIGN})\s*(?P<text3>{_TERM_OF_FORTRAN})",
     re.IGNORECASE,
 )
+_TRIM = re.compile(rf"trim\s*\(\s*({_TERM_OF_FORTRAN}|{_TEXT})\s*\)", re.IGNORECASE)
 _LENGTH_MAX = 1 << 20  # GDB crashes if it cannot allocate the memory
 _STD = (("_M_dataplus._M_p", "_M_string_length"), ("_M_str", "_M_len"))
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
@@ -37,14 +41,25 @@ _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 def for_gdb(expression: str) -> str:
     spoken = elements.language("")
     way = {"c": _IN_C, "c++": _IN_C, "fortran": _IN_FORTRAN}.get(spoken)
-    if way is None or not re.search("[\"']", expression):
+    trims = spoken == "fortran" and _TRIM.search(expression) and not _is_own("trim")
+    if way is None or not (trims or re.search("[\"']", expression)):
         return expression
 
     def call(found: re.Match[str]) -> str:
-        one, sign, text = (found[part] or found[f"{part}2"] for part in ("a", "sign", "text"))
-        if spoken == "fortran" and text[0] == '"':  # GDB does not know this quote in Fortran
+        named = found.groupdict()
+        one, sign, text = (
+            named[part] or named[f"{part}2"] or named[f"{part}3"] for part in ("a", "sign", "text")
+        )
+        if spoken == "fortran":
+            plain = _untrimmed(one), _untrimmed(text)
+            if named.get("a3") and plain == (one, text):
+                return found[0]  # GDB compares numbers, and the program's own texts
+            one, text = reversed(plain) if plain[0][0] in _QUOTES else plain
+        if text[0] == '"' and spoken == "fortran":  # GDB does not know this quote in Fortran
             text = "'" + text[1:-1].replace("'", "''") + "'"
-        same = f"{SAME}({one}, {text})"
+        if text == "''":  # nor an empty text
+            text = "' '"
+        same = f"{SAME if text[0] in _QUOTES else SAME_TWO}({one}, {text})"
         if sign.lower() in ("==", ".eq."):
             return same
         return f"(.not. {same})" if spoken == "fortran" else f"(!{same})"
@@ -52,12 +67,23 @@ def for_gdb(expression: str) -> str:
     return way.sub(call, expression)
 
 
+def _untrimmed(term: str) -> str:
+    """The operand of `trim`: blanks at the end do not count."""
+    found = _TRIM.fullmatch(term)
+    return term if found is None else found[1]
+
+
+def _is_own(name: str) -> bool:
+    symbol = seen(name)
+    return symbol is not None and is_own(symbol)
+
+
 def text_of(value: Any) -> str | None:
     """The text of a literal; None: it is none.  Reading its address would call malloc."""
     kind = value.type.strip_typedefs()
     if kind.code == gdb.TYPE_CODE_STRING:
-        shown = str(value.format_string(max_elements=0))
-        return shown[1:-1].replace("''", "'")
+        shown = str(value.format_string(max_elements=0, repeat_threshold=0))
+        return re.sub(r"\\(.)", r"\1", shown[1:-1])
     if kind.code != gdb.TYPE_CODE_ARRAY or kind.target().strip_typedefs().sizeof != 1:
         return None
     return str(value.string())
@@ -66,10 +92,27 @@ def text_of(value: Any) -> str | None:
 @function("_rdb_same_text")
 def _same_text(value: Any, literal: Any) -> Any:
     """Is this text the one that is written there?  Blanks at the end do not count in Fortran."""
-    said, wanted = bytes_of(value), (text_of(literal) or "").encode()
+    return _same(value, (text_of(literal) or "").encode())
+
+
+@function("_rdb_same_texts")
+def _same_texts(value: Any, other: Any) -> Any:
+    """Are these texts of the program the same?"""
+    return _same(value, _said(other))
+
+
+def _same(value: Any, wanted: bytes) -> Any:
+    said = _said(value)
     if elements.language("") == "fortran":
         said, wanted = said.rstrip(b" "), wanted.rstrip(b" ")
     return gdb.Value(said == wanted)
+
+
+def _said(value: Any) -> bytes:
+    try:
+        return bytes_of(value)
+    except gdb.error as error:
+        raise gdb.GdbError(str(error)) from None
 
 
 def is_of_libcxx(kind: Any) -> bool:

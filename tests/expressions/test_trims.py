@@ -1,0 +1,63 @@
+"""Fortran's trim() in comparisons: what the program itself prints, in each command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Build, run_rdb
+from gdbdriver import in_console
+
+# In the order in which step() prints them.
+COMPARISONS = [
+    "trim(mine) == 'abc'",
+    "trim(title) == 'third'",
+    "trim(of%label) == 'firstx'",
+    "trim(s) /= 'arg'",
+    "trim(of%parts(2)) == trim(mine)",
+    "'abc' == trim(mine)",
+    "trim(mine) == s",
+    "trim(title) == 'third' .and. i > 2",
+    ".not. trim(mine) == 'abc'",
+    "trim(' abc') == mine",
+    "trim(mine) .ne. 'two''s'",
+    "mine(6:7) == ''",
+]
+THIRD = "trim(title) == 'third'"
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O1"])
+def test_what_the_program_printed(tmp_path: Path, build: Build, level: str) -> None:
+    done = run_rdb(tmp_path, tmp_path, "run", "--name", "job", "--", build("trims.f90", level))
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith(" ")]
+    asked = [f"print {one}" for one in COMPARISONS]
+    said = in_console(tmp_path, "job", ["goto start", *["find-event write --next", *asked] * 4])
+    said.pop(0)
+    for row in rows:
+        said.pop(0)
+        for one, printed in zip(COMPARISONS, row, strict=True):
+            seen = re.search(r"= \.(TRUE|FALSE)\.", answer := said.pop(0))
+            assert seen and seen[1][0] == printed, f"{one}: {answer}"
+
+
+def test_each_command(tmp_path: Path, build: Build) -> None:
+    done = run_rdb(tmp_path, tmp_path, "run", "--name", "job", "--", build("trims.f90", "-O0"))
+    assert done.returncode == 0, done.stderr
+    steps = [
+        ("bisect trim(title) /= 'third'", "Changed by trims.f90:19"),
+        ("goto start", ""),
+        (f"break words::step if {THIRD}", ""),
+        ("continue", "i=4"),
+        ("delete", ""),
+        ("goto start", ""),
+        ("find-event write --next", ""),
+        (f"watch {THIRD}", re.escape(THIRD)),
+        ("continue", "trims.f90:(19|20)"),
+        ("delete", ""),
+        (f"display {THIRD}", rf"{re.escape(THIRD)} = \.TRUE\."),
+    ]
+    said = in_console(tmp_path, "job", [command for command, _ in steps])
+    for (command, expected), answer in zip(steps, said, strict=True):
+        assert re.search(expected, answer) and "branch" not in answer, f"{command}: {answer}"
