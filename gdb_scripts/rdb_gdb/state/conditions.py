@@ -23,6 +23,7 @@ from ..values.binding import Binding
 from ..values.functions import function
 from ..values.lookups import Undefined, block_of
 from ..values.quoting import is_constant, unquoted
+from ..values.static_members import Ambiguous
 from ..values.variables import of_libraries
 from . import scopes
 
@@ -42,7 +43,12 @@ def look(point: Any) -> None:
     if not condition or point.pending or (spec, condition) in _looked_at or not link.opened():
         return
     _looked_at.add((spec, condition))
-    strangers = _of_libraries(point, condition)
+    try:
+        strangers = _of_libraries(point, condition)
+    except Ambiguous as error:
+        point.enabled = False
+        gdb.write(f"rdb: {point.number} is off: {error}\n")
+        return
     if strangers:
         _bind(point, condition, f"uses variables of the program, not {strangers}")
         return

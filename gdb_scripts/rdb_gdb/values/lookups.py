@@ -8,7 +8,7 @@ from typing import Any
 
 import gdb
 
-from . import symbols
+from . import static_members, symbols
 from .own_frames import own_symtab
 
 FUNCTIONS = (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD)
@@ -85,9 +85,14 @@ def lookup(name: str, block: Any, function: Any) -> tuple[Any, bool]:
     if block is None:
         return None, False
     try:
-        return symbols.find(name, block)
+        symbol, member = symbols.find(name, block)
     except gdb.error:
         return None, False
+    if member and (static := static_members.of_this(name, block)):
+        return static, False
+    if symbol is not None and "::" in name and function is not None:
+        static_members.need_one(name, symbol, function)
+    return symbol, member
 
 
 def is_function(name: str) -> bool:
@@ -122,6 +127,8 @@ def _is_in(name: str, place: Any) -> bool:
 
 def _called_so(function: Any, name: str) -> bool:
     called = re.sub(r"\(.*", "", str(function.print_name))
+    if re.search(r"(?:^|::)(\w+)::\1$", called) and not re.search(r"(?:^|::)(\w+)::\1$", name):
+        return False  # a constructor: the name is its class's
     return called == name or called.endswith(f"::{name}")
 
 

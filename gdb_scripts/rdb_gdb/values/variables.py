@@ -39,6 +39,7 @@ class Variable:
     key: tuple[Any, ...]
     needs_frame: bool
     of_module: bool = False  # a module's variable that the frame does not see
+    static_member: bool = False  # of the class of `this`, which may have no value
 
     @property
     def in_gdbs(self) -> str:
@@ -52,6 +53,8 @@ class Variable:
         local = self.symbol is not None and (
             self.needs_frame or self.symbol.addr_class == gdb.SYMBOL_LOC_OPTIMIZED_OUT
         )
+        if self.static_member:
+            return str(self.symbol.name)
         return self.name.rpartition("::")[2] if local else self.name
 
     @property
@@ -192,7 +195,8 @@ def _meaning(
         raise NoneOfOwn(name, library_of(symbol))
     if symbol.addr_class == gdb.SYMBOL_LOC_BLOCK:
         return None
-    return Variable(name, symbol, key_of(symbol), symbol.needs_frame)
+    static = "::" not in name and symbols.find(name, block)[1]
+    return Variable(name, symbol, key_of(symbol), symbol.needs_frame, static_member=static)
 
 
 def _of_module(name: str, function: Any) -> Any:

@@ -1,0 +1,54 @@
+"""Static members of C++ classes, written as the program could write them in the frame."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Build, run_rdb
+from gdbdriver import in_console
+
+IN = {  # what each function may write
+    "sim::Solver::step": ["count", "total", "Solver::count", "Solver::limit", "Inner::depth"],
+    "sim::Solver::Inner::run": ["depth", "count", "total", "Solver::made", "Base::total"],
+    "sim::Solver::fixed": ["Solver::count", "Solver::most", "Base::total"],
+    "sim::deep::uses": ["Solver::count", "Solver::Inner::depth"],
+    "one": ["sim::Solver::count"],
+    "other::f": ["Solver::count"],
+}
+FULL = {
+    "count": "sim::Solver::count",
+    "total": "sim::Base::total",
+    "depth": "sim::Solver::Inner::depth",
+    "Inner::depth": "sim::Solver::Inner::depth",
+}
+
+
+def in_full(function: str, name: str) -> str:
+    if function == "other::f":
+        return f"other::{name}"
+    return FULL.get(name, name if name.startswith("sim::") else f"sim::{name}")
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_which_member(tmp_path: Path, build: Build, level: str) -> None:
+    done = run_rdb(tmp_path, tmp_path, "run", "--name", "job", "--", build("statics.cc", level))
+    assert done.returncode == 0, done.stderr
+    asked = []
+    for function, named in IN.items():
+        asked += ["goto 20", f"break {function}", "continue", "delete"]
+        for name in named:
+            asked += [f"print {name}", f"print {in_full(function, name)}"]
+    asked += ["goto start", "break both::g", "continue", "print Solver::count", "goto end"]
+    asked += ["bisect Solver::count < 4", "goto end", "print Solver::count"]
+    said = in_console(tmp_path, "job", asked)
+    for function, named in IN.items():
+        del said[:4]
+        for name in named:
+            short, full = (re.search(r"= (\S+)", said.pop(0)) for _ in range(2))
+            assert short and full and short[1] == full[1], f"{name} in {function}"
+    either = "Solver::count may be other::Solver::count or sim::Solver::count: write one of them"
+    assert either in said[3], said[3]
+    assert "turned false" in said[5] and " of the " not in said[5], said[5]
+    assert 'No symbol "Solver" in current context' in said[7], said[7]
