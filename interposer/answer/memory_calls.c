@@ -207,8 +207,10 @@ static long place(struct event *ev, size_t len, uint64_t *at)
 			*at = arena_take(len, low);
 		return *at ? 0 : -ENOMEM;
 	}
-	if (*at & (RDB_PAGE - 1) || *at >= RDB_ARENA_END || len > RDB_ARENA_END - *at)
+	if (*at & (RDB_PAGE - 1) || !rdb_is_upper_range(*at, len))
 		return -EINVAL;
+	if (*at >= RDB_ARENA_END && A(2) & PROT_EXEC)
+		return -EACCES; /* code there would make system calls that nobody records */
 	if (*at<RDB_GATE + 2 * RDB_PAGE && * at + len> RDB_GATE)
 		return -EPERM; /* like addresses below vm.mmap_min_addr */
 	return flags & MAP_FIXED || from_log() ? 0 : reserve(*at, len);
@@ -288,11 +290,6 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 	return (long)at;
 }
 
-bool memory_is_upper(uint64_t at, size_t len)
-{
-	return at < RDB_ARENA_END && len <= RDB_ARENA_END - at;
-}
-
 long memory_unmap(uint64_t at, size_t len)
 {
 	/* by libc's function, so that an MPI's registration cache sees it */
@@ -307,7 +304,7 @@ long memory_unmap(uint64_t at, size_t len)
 long memory_munmap(struct event *ev, ucontext_t *uc)
 {
 	size_t len = UP(A(1));
-	if (A(0) & (RDB_PAGE - 1) || !len || !memory_is_upper(A(0), len))
+	if (A(0) & (RDB_PAGE - 1) || !len || !rdb_is_upper_range(A(0), len))
 		return -EINVAL;
 	shared_sync_before(ev);
 	return from_log() && ev->result < 0 ? ev->result : memory_unmap(A(0), len);
@@ -316,8 +313,10 @@ long memory_munmap(struct event *ev, ucontext_t *uc)
 long memory_mprotect(struct event *ev, ucontext_t *uc)
 {
 	size_t len = UP(A(1));
-	if (!memory_is_upper(A(0), len))
+	if (!rdb_is_upper_range(A(0), len))
 		return -ENOMEM;
+	if (A(0) >= RDB_ARENA_END && A(2) & PROT_EXEC)
+		return -EACCES; /* see place() */
 	shared_sync_before(ev);
 	if (from_log() && ev->result < 0)
 		return ev->result; /* for example a file that may not be written; here it is a private copy */

@@ -17,7 +17,6 @@ void memory_remapped(uint64_t at, size_t len);
 void memory_other_bytes(uint64_t at, size_t len);
 /* Unmaps the range, and then removes it from all tables of what is mapped. 0 or -errno. */
 long memory_unmap(uint64_t at, size_t len);
-bool memory_is_upper(uint64_t at, size_t len);
 
 /* Maps `len` bytes of an open file at `at` privately, for the program or the loader while recording: the file is copied
  * to the store, its key goes into the log. 0 or -errno. */

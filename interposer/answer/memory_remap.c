@@ -8,6 +8,7 @@
 #include "space/ends.h"
 #include "space/followed.h"
 #include "answer/memory_calls.h"
+#include "answer/made_text.h"
 #include "answer/unknown_calls.h"
 #include "answer/wiped.h"
 #include "space/mapping.h"
@@ -146,10 +147,11 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 	uint64_t old = A(0), at, before = lower.upper.mmap_next;
 	uint64_t flags = A(3);
 	size_t old_len = UP(A(1)), new_len = UP(A(2));
+	struct mapping m;
 	shared_sync_before(ev);
 	if (from_log() && ev->result < 0 && ev->result > -4096)
 		return ev->result;
-	if (old & (RDB_PAGE - 1) || !new_len || !memory_is_upper(old, old_len))
+	if (old & (RDB_PAGE - 1) || !new_len || !rdb_is_upper_range(old, old_len))
 		return -EINVAL;
 	if (flags & ~7ul || (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) && !(flags & MREMAP_MAYMOVE)) ||
 	    (flags & MREMAP_DONTUNMAP && (old_len != new_len || A(4) & (RDB_PAGE - 1))))
@@ -162,8 +164,10 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 		return -ENOMEM;
 	at = flags & MREMAP_FIXED ? A(4) : arena_take(new_len, false);
 	long rc = 0;
-	if (!at || !memory_is_upper(at, new_len))
+	if (!at || !rdb_is_upper_range(at, new_len))
 		rc = flags & MREMAP_FIXED ? -EINVAL : -ENOMEM;
+	else if (at >= RDB_ARENA_END && arena_mapping_at(old, &m) && (m.prot & PROT_EXEC || made_text_unrun(m.prot)))
+		rc = -EACCES; /* see place() in memory_calls.c */
 	else if (at & (RDB_PAGE - 1) || (at < old + old_len && old < at + new_len))
 		rc = -EINVAL;
 	if (!rc)
@@ -260,7 +264,7 @@ static long advise(struct event *ev, size_t len)
 long memory_madvise(struct event *ev, ucontext_t *uc)
 {
 	size_t len = UP(A(1));
-	if (!memory_is_upper(A(0), len) || A(0) & (RDB_PAGE - 1))
+	if (!rdb_is_upper_range(A(0), len) || A(0) & (RDB_PAGE - 1))
 		return -EINVAL;
 	switch (A(2)) {
 	case FREE: return 0; /* keeps the pages, as if memory had never run short */

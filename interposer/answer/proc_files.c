@@ -113,8 +113,10 @@ static int put_mapping(const char *line, void *arg)
 	unsigned long start, end;
 	uint64_t part[2];
 	int rest = 0, prot = 0;
-	if (sscanf(line, "%lx-%lx%n", &start, &end, &rest) < 2 || start >= RDB_ARENA_END)
+	if (sscanf(line, "%lx-%lx%n", &start, &end, &rest) < 2 || start >= RDB_UPPER_END)
 		return MAPS_END;
+	if (!RDB_IS_UPPER(start))
+		return 0;
 	if (start < RDB_GATE + 2 * RDB_PAGE && end > RDB_GATE)
 		return 0;
 	while (ends_known && ends_closed(start, end, part, &prot)) {

@@ -231,6 +231,23 @@ static void say_what_is_not_shared(uint64_t flags)
 		}
 }
 
+/* A leak checker's: nobody may trace it, and it traces its parent, whose memory it shares. */
+static bool is_tracer(uint64_t flags)
+{
+	return (flags & (CLONE_VM | CLONE_VFORK | CLONE_UNTRACED)) == (CLONE_VM | CLONE_UNTRACED);
+}
+
+static void refused_tracer(void)
+{
+	static bool said;
+	if (!said)
+		caution("clone with CLONE_VM and CLONE_UNTRACED cannot be recorded: it fails with \"%s\", because no "
+			"process can trace the program; LeakSanitizer ends without an answer then, unless "
+			"ASAN_OPTIONS (or LSAN_OPTIONS) has detect_leaks=0",
+			strerror(EPERM));
+	said = true;
+}
+
 /* Uses the call that the program made: the other may be forbidden (seccomp), and lacks some arguments. */
 static long make_child(const struct event *ev, const struct clone_request *r)
 {
@@ -257,6 +274,10 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 		return refused;
 	if (r.flags & CLONE_THREAD)
 		return thread_clone(ev, uc, &r);
+	if (is_tracer(r.flags)) {
+		refused_tracer();
+		return -EPERM;
+	}
 	int rc = waits ? vfork_open(ends) : 0;
 	if (rc)
 		return rc;

@@ -216,8 +216,10 @@ static long attach(struct event *ev)
 	uint64_t at = A(1), before = lower.upper.mmap_next;
 	if (at && A(2) & SHM_RND)
 		at &= ~(RDB_PAGE - 1);
-	if (at && (at & (RDB_PAGE - 1) || at >= RDB_ARENA_END || len > RDB_ARENA_END - at))
+	if (at && (at & (RDB_PAGE - 1) || !rdb_is_upper_range(at, len)))
 		return -EINVAL;
+	if (at >= RDB_ARENA_END && A(2) & SHM_EXEC)
+		return -EACCES; /* see place() in memory_calls.c */
 	if (!at)
 		at = arena_take(len, false);
 	if (!at)

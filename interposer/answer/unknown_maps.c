@@ -82,7 +82,7 @@ static void take(struct event *ev)
 {
 	const uint64_t at = (uint64_t)ev->result;
 	const struct mapping *r = from(&maps.after, at), *was = from(&maps.before, at);
-	if (at % RDB_PAGE || at < RDB_ARENA_END || at >= 1ull << 47 || !r || r->start > at || (was && was->start <= at))
+	if (at % RDB_PAGE || RDB_IS_UPPER(at) || at >= 1ull << 47 || !r || r->start > at || (was && was->start <= at))
 		return;
 	const uint64_t len = (was && was->start < r->end ? was->start : r->end) - at, to = arena_take(len, false);
 	const long rc = to ? raw_syscall(SYS_mremap, (long)at, (long)len, (long)len, MREMAP_MAYMOVE | MREMAP_FIXED,
@@ -104,7 +104,7 @@ static bool same(const struct mapping *a, const struct mapping *b)
 static const struct mapping *at_of(const struct table *t, uint64_t at, uint64_t *until)
 {
 	const struct mapping *r = from(t, at);
-	const uint64_t next = !r ? RDB_ARENA_END : r->start > at ? r->start : r->end;
+	const uint64_t next = !r ? RDB_UPPER_END : r->start > at ? r->start : r->end;
 	*until = next < *until ? next : *until;
 	return r && r->start <= at ? r : NULL;
 }
@@ -170,10 +170,10 @@ bool unknown_maps_after(struct event *ev, bool content)
 	maps.taken = 0;
 	look(&maps.after);
 	take(ev);
-	for (uint64_t at = 0, until; at < RDB_ARENA_END; at = until) {
-		until = RDB_ARENA_END;
+	for (uint64_t at = 0, until; at < RDB_UPPER_END; at = until) {
+		until = RDB_UPPER_END;
 		const struct mapping *was = at_of(&maps.before, at, &until), *now = at_of(&maps.after, at, &until);
-		if (same(was, now))
+		if (!RDB_IS_UPPER(at) || same(was, now))
 			continue;
 		note(ev, at, until, was, now, content);
 		shared |= now && now->shared;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/descriptors.h"
+#include "base/pagemap_scan.h"
 #include "space/arena.h"
 #include "answer/vfork.h"
 
@@ -74,7 +75,7 @@ static int send_pages(const struct mapping *m, void *arg)
 	static struct page page;
 	if (m->shared || (m->prot & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
 		return 0;
-	for (uint64_t at = m->start; at < m->end;) {
+	for (uint64_t at = m->start; (at = pagemap_next(pagemap, at, m->end)) < m->end;) {
 		uint64_t e[BATCH], n = (m->end - at) / RDB_PAGE < BATCH ? (m->end - at) / RDB_PAGE : BATCH;
 		if (pread(pagemap, e, n * 8, (off_t)(at / RDB_PAGE * 8)) != (ssize_t)(n * 8))
 			return -EIO;

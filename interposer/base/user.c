@@ -16,5 +16,5 @@ static void touch(void *arg)
 bool user_writable(uint64_t at, size_t len)
 {
 	struct range r = {at, at + len - 1};
-	return r.last >= at && RDB_IS_UPPER(at) && RDB_IS_UPPER(r.last) && guarded_call(touch, &r);
+	return rdb_is_upper_range(at, len) && guarded_call(touch, &r);
 }

@@ -90,7 +90,7 @@ static struct rdb_note_sent *new_sent(struct event *ev, unsigned n)
 void event_sent(struct event *ev, const void *upper, size_t len)
 {
 	uint64_t at = (uint64_t)upper;
-	if (!sends() || !at || at + len > RDB_ARENA_END || at + len <= at || others_write(at, at + len))
+	if (!sends() || !at || !len || !rdb_is_upper_range(at, len) || others_write(at, at + len))
 		return;
 	for (bool there = true; there && len;) {
 		const size_t n = len < (1ul << 30) ? len : (1ul << 30);
@@ -110,7 +110,8 @@ static bool sent_together(struct event *ev, uint64_t at, size_t len, int64_t str
 {
 	const uint64_t last = at + (uint64_t)stride * (count - 1), from = last < at ? last : at;
 	const uint64_t to = (last < at ? at : last) + len;
-	if (len > SENT_WHOLE || count >> 32 || !from || to > RDB_ARENA_END || to <= from || others_write(from, to))
+	if (len > SENT_WHOLE || count >> 32 || !from || to <= from || !rdb_is_upper_range(from, to - from) ||
+	    others_write(from, to))
 		return false;
 	struct rdb_note_sent *span = new_sent(ev, 2);
 	span[0] = (struct rdb_note_sent){.at = at | RDB_SENT_BLOCKS, .len = (uint32_t)len};

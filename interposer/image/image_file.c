@@ -76,16 +76,15 @@ static int check_sections(struct image_file *f, bool say)
 	f->nruns = runs->count;
 	for (uint64_t i = 0; i < f->nregions; i++) {
 		const struct image_region *r = &f->regions[i];
-		if ((r->start | r->end) & (RDB_PAGE - 1) || r->start >= r->end || r->end > RDB_ARENA_END ||
-		    !memchr(r->key, 0, sizeof(r->key)))
+		if ((r->start | r->end) & (RDB_PAGE - 1) || r->start >= r->end ||
+		    !rdb_is_upper_range(r->start, r->end - r->start) || !memchr(r->key, 0, sizeof(r->key)))
 			return complain(f, say, "regions of the program's memory",
 					f->header->sections[IMAGE_REGIONS].off + i * sizeof(*r));
 	}
 	for (uint64_t i = 0; i < f->nruns; i++) {
 		const struct image_run *r = &f->runs[i];
 		bool own = r->image == f->header->number;
-		if ((r->addr | r->len) & (RDB_PAGE - 1) || !r->len || r->addr >= RDB_ARENA_END ||
-		    r->len > RDB_ARENA_END - r->addr)
+		if ((r->addr | r->len) & (RDB_PAGE - 1) || !r->len || !rdb_is_upper_range(r->addr, r->len))
 			return complain(f, say, "runs of the program's pages",
 					f->header->sections[IMAGE_RUNS].off + i * sizeof(*r));
 		if ((i && r->addr < r[-1].addr + r[-1].len) || r->image > f->header->number ||

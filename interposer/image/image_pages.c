@@ -9,6 +9,7 @@
 #include "space/dirty.h"
 #include "base/descriptors.h"
 #include "base/guarded_copy.h"
+#include "base/pagemap_scan.h"
 #include "space/device_memory.h"
 #include "image/image_pages.h"
 #include "space/shared_kinds.h"
@@ -152,9 +153,14 @@ static int take_region(struct collect *c, const struct image_region *r)
 	for (uint64_t at = r->start; at < r->end;) {
 		const uint64_t most = logged ? FEW : BATCH;
 		uint64_t e[BATCH], n = (r->end - at) / RDB_PAGE < most ? (r->end - at) / RDB_PAGE : most;
+		uint64_t next;
 		const uint64_t zeros = logged ? shared_zero_until(at) : at;
 		if (zeros > at) {
 			at = zeros;
+			continue;
+		}
+		if (!follows && !logged && (next = pagemap_next(c->pagemap, at, r->end)) > at) {
+			at = next;
 			continue;
 		}
 		if (pread(c->pagemap, e, n * 8, (off_t)(at / RDB_PAGE * 8)) != (ssize_t)(n * 8))

@@ -1,9 +1,10 @@
 /* Where things live in the address space of a rank.
  *
  * The upper half (the user's program) is confined to [RDB_ARENA, RDB_ARENA_END) plus the linked
- * address of a non-PIE program; the kernel never places anything there by itself.  Everything at
- * or above RDB_ARENA_END belongs to the lower half and may make system calls directly (Syscall
- * User Dispatch, Documentation/admin-guide/syscall-user-dispatch.rst).
+ * address of a non-PIE program, and data at the addresses of RDB_CHOSEN; the kernel never places
+ * anything there by itself.  All code at or above RDB_ARENA_END belongs to the lower half and may
+ * make system calls directly (Syscall User Dispatch,
+ * Documentation/admin-guide/syscall-user-dispatch.rst).
  */
 #ifndef RDB_LAYOUT_H
 #define RDB_LAYOUT_H
@@ -45,7 +46,37 @@
 
 #define RDB_LOW_END 0x10000000000ul /* non-PIE programs are linked below this */
 
+/* Addresses above the arena that programs map because they are built for them: the allocators of AddressSanitizer and
+ * LeakSanitizer begin at 0x500000000000 or at 0x600000000000.  No code can be there. */
+#define RDB_CHOSEN 0x500000000000ul
+#define RDB_CHOSEN_END 0x550000000000ul /* a PIE of the lower half may follow */
+#define RDB_CHOSEN_2 0x600000000000ul
+#define RDB_CHOSEN_2_END 0x680000000000ul
+#define RDB_UPPER_END RDB_CHOSEN_2_END
+
+#ifndef __ASSEMBLER__
+
+/* The end of the part of the upper half that holds this address; 0: it is of the lower half. */
+static inline unsigned long rdb_upper_end(unsigned long at)
+{
+	if (at < RDB_ARENA_END)
+		return RDB_ARENA_END;
+	if (at >= RDB_CHOSEN && at < RDB_CHOSEN_END)
+		return RDB_CHOSEN_END;
+	return at >= RDB_CHOSEN_2 && at < RDB_CHOSEN_2_END ? RDB_CHOSEN_2_END : 0;
+}
+
 /* Is this an address of the upper half? */
-#define RDB_IS_UPPER(a) ((unsigned long)(a) < RDB_ARENA_END)
+#define RDB_IS_UPPER(a) (rdb_upper_end((unsigned long)(a)) != 0)
+
+/* Are all of these? */
+static inline int rdb_is_upper_range(unsigned long at, unsigned long len)
+{
+	const unsigned long end = rdb_upper_end(at);
+
+	return end && len <= end - at;
+}
+
+#endif
 
 #endif

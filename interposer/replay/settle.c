@@ -6,6 +6,7 @@
 #include "space/aliases.h"
 #include "space/arena.h"
 #include "base/descriptors.h"
+#include "base/pagemap_scan.h"
 
 enum { REGIONS = 4096, CHUNK = 2 << 20, PAGES = CHUNK / RDB_PAGE };
 #define WORTH 64 /* present pages in a chunk that are worth moving it */
@@ -106,14 +107,20 @@ static long settle_regions(void)
 	uint64_t off = 0;
 	long moved = 0;
 
-	for (unsigned i = 0; i < s.n; i++)
-		for (uint64_t at = s.regions[i].start; at < s.regions[i].end; at += CHUNK, off += CHUNK) {
-			long rc = settle_chunk(at, off, &s.regions[i]);
+	for (unsigned i = 0; i < s.n; i++) {
+		const struct region *r = &s.regions[i];
+
+		for (uint64_t at = r->start; (at = pagemap_next(s.pagemap, at, r->end)) < r->end; at += CHUNK) {
+			at &= ~(uint64_t)(CHUNK - 1);
+
+			long rc = settle_chunk(at, off + (at - r->start), r);
 
 			if (rc < 0)
 				return rc;
 			moved += rc;
 		}
+		off += r->end - r->start;
+	}
 	return moved;
 }
 

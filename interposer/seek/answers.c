@@ -45,8 +45,8 @@ void answer_read_memory(uint64_t addr, uint64_t len, uint64_t step)
 		len = READ_MAX;
 	if (!RDB_IS_UPPER(addr))
 		len = 0;
-	else if (len > RDB_ARENA_END - addr)
-		len = RDB_ARENA_END - addr;
+	else if (!rdb_is_upper_range(addr, len))
+		len = rdb_upper_end(addr) - addr;
 	n = upper_read(addr, channel.answer, len);
 	patches_hide(PATCH_HOT, addr, channel.answer, n);
 	if (step)
@@ -91,7 +91,7 @@ void answer_seen(void)
 
 void answer_write_memory(uint64_t addr, size_t len)
 {
-	bool upper = RDB_IS_UPPER(addr) && len <= RDB_ARENA_END - addr;
+	bool upper = rdb_is_upper_range(addr, len);
 
 	replica_changed();
 	if (upper)

@@ -8,6 +8,7 @@
 #include "space/arena.h"
 #include "base/descriptors.h"
 #include "base/guarded_copy.h"
+#include "base/pagemap_scan.h"
 #include "space/device_memory.h"
 #include "space/ends.h"
 #include "space/patches.h"
@@ -15,10 +16,11 @@
 
 enum { PAGEMAP_BATCH = 512 };
 
-/* The gate, which the kernel never merges with other mappings, and our own code. */
+/* The lower half; the gate, which the kernel never merges with other mappings; and our own code. */
 static bool is_ours(const struct mapping *m)
 {
-	return (m->start < RDB_GATE + 2 * RDB_PAGE && m->end > RDB_GATE) || m->start - patch_code.at < patch_code.len;
+	return !RDB_IS_UPPER(m->start) || (m->start < RDB_GATE + 2 * RDB_PAGE && m->end > RDB_GATE) ||
+	       m->start - patch_code.at < patch_code.len;
 }
 
 /* linux/fs.h of Linux 6.11: PROCMAP_QUERY, one mapping without those before it */
@@ -88,7 +90,7 @@ int arena_each_in(uint64_t start, uint64_t end, int (*fn)(const struct mapping *
 	int rc = -ENOTTY;
 	struct mapping m;
 	/* the whole map is read faster as text */
-	if (!no_query && (start || end < RDB_ARENA_END)) {
+	if (!no_query && (start || end < RDB_UPPER_END)) {
 		rc = query(fd, start, &m);
 		no_query = rc && rc != -ENOENT;
 		rc = no_query ? -ENOTTY : each_queried(fd, start, end, fn, arg);
@@ -101,7 +103,7 @@ int arena_each_in(uint64_t start, uint64_t end, int (*fn)(const struct mapping *
 
 int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg)
 {
-	return arena_each_in(0, RDB_ARENA_END, fn, arg);
+	return arena_each_in(0, RDB_UPPER_END, fn, arg);
 }
 
 static int copy(const struct mapping *m, void *arg)
@@ -194,11 +196,10 @@ uint64_t arena_take(size_t len, bool low)
 
 uint64_t arena_hinted(uint64_t hint, size_t len, bool low)
 {
-	const uint64_t limit = low ? LOW_END : RDB_ARENA_END;
 	uint64_t at = hint & ~(RDB_PAGE - 1);
 	if (at && at < LOWEST)
 		at = LOWEST;
-	if (!at || at >= limit || len > limit - at)
+	if (!at || !rdb_is_upper_range(at, len) || (low && (at >= LOW_END || len > LOW_END - at)))
 		return 0;
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
 		if (at < reserved[i].end && at + len > reserved[i].start)
@@ -298,7 +299,7 @@ static int hash_mapping(const struct mapping *m, void *arg)
 		return 0;
 	}
 	/* untouched anonymous pages are zero: leave them untouched (proc(5), /proc/pid/pagemap) */
-	for (uint64_t at = m->start; at < m->end;) {
+	for (uint64_t at = m->start; (at = pagemap_next(hs->pagemap, at, m->end)) < m->end;) {
 		uint64_t entries[PAGEMAP_BATCH];
 		uint64_t n = (m->end - at) / RDB_PAGE;
 		if (n > PAGEMAP_BATCH)

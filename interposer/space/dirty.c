@@ -13,9 +13,6 @@
 #include "space/shared_memory.h"
 #include "space/dirty.h"
 
-struct scan_region { /* linux/fs.h: struct page_region */
-	uint64_t start, end, categories;
-};
 enum {
 	SCAN_PROTECT = 1, /* PM_SCAN_WP_MATCHING */
 	SCAN_CHECK = 2,   /* PM_SCAN_CHECK_WPASYNC */
@@ -23,6 +20,8 @@ enum {
 	FEATURES = 1 << 15 /* WP_ASYNC */ | 1 << 13 /* WP_UNPOPULATED */,
 	USER_MODE_ONLY = 1, /* needs no privilege; asynchronous protection is lifted by the kernel's writes too */
 	REGIONS = 2048,
+	PIECE = 2 << 20, /* of memory: one page of page-table entries */
+	LARGE = 1 << 30,
 };
 
 static struct {
@@ -60,6 +59,28 @@ static int add(struct table *t, uint64_t start, uint64_t end)
 	return table_add(t, &d, sizeof(d));
 }
 
+/* Counts the pieces of a mapping in which some page is there; adds them to `out`, if there is one. */
+static int pieces(const struct mapping *m, int pagemap, struct table *out, uint64_t *n)
+{
+	uint64_t next;
+	int rc = 0;
+	*n = 0;
+	for (uint64_t at = m->start; !rc && (at = pagemap_next(pagemap, at, m->end)) < m->end; at = next, ++*n) {
+		next = (at + PIECE) & ~(uint64_t)(PIECE - 1);
+		next = next < m->end ? next : m->end;
+		rc = out ? add(out, at, next) : 0;
+	}
+	return rc;
+}
+
+/* Of a watched page the kernel keeps a page-table entry, touched or not.  A large mapping that is mostly untouched, such as
+ * the 14 TiB of AddressSanitizer, is not watched: all of it that is there counts as written to. */
+static bool is_sparse(const struct mapping *m, int pagemap)
+{
+	uint64_t n;
+	return m->end - m->start >= LARGE && !pieces(m, pagemap, NULL, &n) && n < (m->end - m->start) / PIECE / 8;
+}
+
 static int scan_mapping(const struct mapping *m, void *arg)
 {
 	static struct scan_region found[REGIONS];
@@ -68,6 +89,9 @@ static int scan_mapping(const struct mapping *m, void *arg)
 		return 0; /* image_pages.c takes all of it */
 	if (shared_within(m->start, m->end))
 		return add(w->out, m->start, m->end); /* see dirty_unwatch() */
+	uint64_t n;
+	if (is_sparse(m, w->pagemap))
+		return pieces(m, w->pagemap, w->out, &n);
 	struct uffdio_register reg = {
 		.range = {.start = m->start, .len = m->end - m->start},
 		.mode = UFFDIO_REGISTER_MODE_WP,

@@ -183,7 +183,7 @@ void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc, void (*say)(con
 {
 	const uint64_t addr = (uint64_t)info->si_addr;
 	int prot;
-	if (info->si_code <= 0 || addr >= RDB_ARENA_END)
+	if (info->si_code <= 0 || !RDB_IS_UPPER(addr))
 		return;
 	const bool known = ends_at(addr, &prot);
 	if (*sig == SIGSEGV && known && info->si_code == SEGV_ACCERR && !forbidden(uc, prot)) {

@@ -172,7 +172,7 @@ static void note_stores(struct event *ev, int fd)
 				     ? (uint64_t)raw_syscall(SYS_lseek, fd, 0, SEEK_CUR, 0, 0, 0)
 				     : ev->args[3] + len;
 	const uint64_t start = end - len;
-	if (!len || start >= RDB_ARENA_END || end > RDB_ARENA_END)
+	if (!len || !rdb_is_upper_range(start, len))
 		return;
 	char *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);

@@ -148,7 +148,7 @@ static bool page_can(uint64_t addr, uint32_t want)
 
 static bool range_can(uint64_t addr, size_t len, uint32_t want)
 {
-	if (!RDB_IS_UPPER(addr) || !RDB_IS_UPPER(addr + len - 1) || addr + len < addr)
+	if (!rdb_is_upper_range(addr, len))
 		return false;
 	if (!page_can(addr, want))
 		return false;

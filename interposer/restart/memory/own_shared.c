@@ -298,7 +298,7 @@ int own_shared_from(const uint8_t *bytes, size_t len)
 			return -EBADMSG;
 		memcpy(&m, bytes, sizeof(m));
 		bytes += sizeof(m);
-		if (m.object >= MAPPINGS || m.start >= m.end || m.end > RDB_ARENA_END)
+		if (m.object >= MAPPINGS || m.start >= m.end || !rdb_is_upper_range(m.start, m.end - m.start))
 			return -EBADMSG;
 		rc = map_again(&objects[m.object], &m);
 		if (!rc)
