@@ -231,10 +231,12 @@ static void say_what_is_not_shared(uint64_t flags)
 		}
 }
 
-/* A leak checker's: nobody may trace it, and it traces its parent, whose memory it shares. */
+/* A leak checker's (StopTheWorld of compiler-rt): nobody may trace it, and it traces its parent, with which it shares
+ * all but signals. */
 static bool is_tracer(uint64_t flags)
 {
-	return (flags & (CLONE_VM | CLONE_VFORK | CLONE_UNTRACED)) == (CLONE_VM | CLONE_UNTRACED);
+	const uint64_t shares = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED;
+	return (flags & (shares | CLONE_SIGHAND | CLONE_VFORK)) == shares;
 }
 
 static void refused_tracer(void)

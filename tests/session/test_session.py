@@ -175,7 +175,7 @@ def test_an_answer_is_whole_and_errors_are_values(spin: Path) -> None:
             wrong = await gdb.execute("print nowhere")
             assert wrong.error == 'No symbol "nowhere" in current context.'
             assert wrong.text == ""
-            quoted = await gdb.execute('printf "a\\tb %s\\n", "c\\"d"')
+            quoted = await gdb.execute('echo a\\tb c\\"d\\n')
             assert quoted.text == 'a\tb c"d'
             frames = await gdb.mi("-stack-list-frames")
             assert frames.payload["stack"][0]["func"] == "main"
