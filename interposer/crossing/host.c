@@ -227,9 +227,12 @@ static const struct rdb_host offered = {
 };
 
 /* Our handlers must see faults first: some are instructions that ask the machine.  UCX takes the signals when it is
- * loaded, and sets a small signal stack of its own, below which there is something else.  Both are set back. */
+ * loaded, which Open MPI 5 may do as late as in MPI_Init, and sets a small signal stack of its own, below which there is
+ * something else.  It is told not to; what another library has set is set back. */
 static void *load_library(const char *path)
 {
+	if (setenv("UCX_HANDLE_ERRORS", "none", 1))
+		rdb_fatal("out of memory");
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 	struct sigaction ours[sizeof(faults) / sizeof(*faults)];
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
