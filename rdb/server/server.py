@@ -250,6 +250,8 @@ class Server:
             if packet.interrupt:
                 self._pressed_at = time.monotonic()  # the move may end before the interrupt
                 self._motion.interrupt()
+            else:  # who asks for a move without a reply goes on asking
+                self._connection.keep(packet)
             packet = self._connection.poll()
         return True
 

@@ -9,11 +9,14 @@ import json
 import os
 import socket
 import struct
+import termios
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import deadlines
 import pytest
 from fake_timeline import FakeRecording, FakeTimeline, Trace, build, trace
 from hypothesis import HealthCheck, given, settings
@@ -154,6 +157,25 @@ def test_an_old_interrupt_is_not_for_the_next_move(
     monkeypatch.setattr(server, "_EARLY_S", 0.0)
     client.socket.sendall(b"\x03")
     assert client.ask(b"vCont;s:p1.1").startswith(b"T05")
+
+
+def test_a_request_that_comes_during_a_move_is_answered_after_it(
+    client: Client, timeline: FakeTimeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`R` has no reply, so that its sender does not wait."""
+    move = timeline.goto_start
+
+    def goto_start(*args: Any, **kwargs: Any) -> Any:
+        client.socket.sendall(frame(b"qAttached"))
+        unread = deadlines.Deadline(30)
+        while struct.unpack("i", fcntl.ioctl(client.socket, termios.TIOCOUTQ, bytes(4))) != (0,):
+            assert not unread.over()
+            time.sleep(0.01)
+        return move(*args, **kwargs)
+
+    monkeypatch.setattr(timeline, "goto_start", goto_start)
+    client.socket.sendall(frame(b"R00"))
+    assert client.reply() == b"1"
 
 
 def test_an_interrupt_that_came_as_the_move_ended_ends_nothing_else(
