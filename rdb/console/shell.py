@@ -168,10 +168,12 @@ class Shell:
 
         previous = signal.getsignal(signal.SIGINT)
         loop.add_signal_handler(signal.SIGINT, on_interrupt)
+        caller = asyncio.current_task()
+        assert caller is not None
         try:
-            return await task
+            result = await task
         except asyncio.CancelledError:
-            if pressed:
+            if pressed and not caller.cancelling():
                 raise Interrupted from None
             raise
         finally:
@@ -179,6 +181,11 @@ class Shell:
             status.stop()
             loop.remove_signal_handler(signal.SIGINT)
             signal.signal(signal.SIGINT, previous)
+        if (
+            caller.cancelling()
+        ):  # WORK has ended with what was known by then, but so shall the caller
+            raise asyncio.CancelledError
+        return result
 
 
 def succeeded(value: object) -> bool:

@@ -6,11 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import deadlines
 import pytest
+from conftest import Rdb
 from jobstore import Store
 
 _TAG = "RDB_TEST_LEFT"
@@ -86,3 +87,30 @@ def _tagged(tag: str) -> Iterator[int]:
                 yield int(entry.name)
         except OSError:
             continue  # it has ended, or is another user's
+
+
+def test_a_signal_ends_a_script_in_the_midst_of_a_command(
+    rdb: Rdb, build_text: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A command that is broken off has an answer; nevertheless no further one is carried out."""
+    program = build_text(
+        "turns", "int main(void) { for (volatile long i = 0; i < 50000000; i++); }"
+    )
+    assert rdb("run", "--name", "turns", "--", program).returncode == 0
+    script = tmp_path / "script"
+    script.write_text(
+        "rank 0\nreverse-continue\nshell touch begun\nstepi 40000000\nshell touch on\n"
+    )
+    with script.open() as text:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rdb", "attach", "turns"],
+            stdin=text,
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    deadlines.wait_for("the script", (tmp_path / "begun").exists)
+    process.send_signal(signal.SIGTERM)
+    deadlines.wait_for("its end", lambda: process.poll() is not None)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert not (tmp_path / "on").exists()
