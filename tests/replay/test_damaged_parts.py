@@ -245,7 +245,7 @@ def test_restart_with_a_log_that_ends_too_early(copy: Path) -> None:
     last = open_job(copy / "job").rank(1).last_event
     with subprocess.Popen(["true"]) as ended:
         pass
-    (copy / f".until-damage.{os.uname().nodename}.{ended.pid}").mkdir()  # of an earlier restart
+    (copy / f".until-damage.{os.uname().nodename}.{ended.pid}-1").mkdir()  # of an earlier restart
     said = restarted(copy)
     assert f"rdb: rank 1: the events after {last} are lost: {log}: offset " in said
     assert run_rdb(copy, copy, "info", "branch").stdout.count(f"1: {last}") == 1
