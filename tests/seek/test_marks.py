@@ -27,6 +27,7 @@ LOWER = [
         "arch/x86_64/text/emulate",
         "text/fetch",
         "arch/x86_64/text/integer",
+        "space/maps",
         "space/patches",
         "arch/x86_64/text/alu",
         "arch/x86_64/text/vector",
