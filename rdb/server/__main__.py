@@ -18,6 +18,7 @@ from rdb.recording import RankRecording, open_job
 from rdb.recording.order import expanded, order_only
 from rdb.server import peers
 from rdb.server.forking import Forking
+from rdb.server.packets import SIGNALS_S
 from rdb.server.server import serve
 from rdb.server.turning import Turning
 from rdb.timeline.timeline import Timeline
@@ -161,11 +162,15 @@ def _serve_socket(
     try:
         with Timeline(recording) as timeline:
             listener.listen(1)
+            listener.settimeout(SIGNALS_S)
             where = path if path is not None else f"127.0.0.1:{listener.getsockname()[1]}"
             print(f"rdb: rank {recording.name} waits for GDB at {where}", flush=True)
             over = False
             while not over:
-                peer, _ = listener.accept()
+                try:
+                    peer, _ = listener.accept()
+                except TimeoutError:
+                    continue
                 with peer:
                     if peer.family == socket.AF_INET:
                         if not peers.allowed(peer):

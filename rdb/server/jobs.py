@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from rdb.errors import system_errors
+from rdb.server.packets import SIGNALS_S
 
 
 class Job:
@@ -68,7 +69,7 @@ class Worker:
         listening = True
         while not job.over:
             fds = [self._read_fd, input_fd] if listening else [self._read_fd]
-            ready, _, _ = select.select(fds, [], [])
+            ready, _, _ = select.select(fds, [], [], SIGNALS_S)
             if input_fd in ready:
                 listening = on_input()
             if self._read_fd in ready:

@@ -14,6 +14,9 @@ INTERRUPT = b"\x03"
 PACKET_SIZE = 0x20000
 #: The longest request: rdb's own requests may be longer than announced.
 REQUEST_MAX = 16 << 20
+SIGNALS_S = 1.0
+"""Longest wait in one system call.  Python runs signal handlers between its own instructions: a
+signal that comes just before the call is heard after it."""
 _KEPT = 64  # bytes kept of a request that is too long, to name it
 _ESCAPED = b"}#$*"  # `}` first: escaping the others adds `}`
 _trace = tracer("rsp")
@@ -151,8 +154,8 @@ class Connection:
                 return packet
             if self.closed:
                 return None
-            select.select([self.read_fd], [], [])
-            self.fill()
+            if select.select([self.read_fd], [], [], SIGNALS_S)[0]:
+                self.fill()
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import json
 import os
+import signal
 import socket
 import struct
 import termios
@@ -44,6 +45,7 @@ void start(void) {
 }
 __asm__(".globl _start\\n_start: call start\\n");
 """
+SELECTS = ("23", "270")  # select(2), pselect6(2) on x86-64
 
 
 class Client:
@@ -157,6 +159,43 @@ def test_an_old_interrupt_is_not_for_the_next_move(
     monkeypatch.setattr(server, "_EARLY_S", 0.0)
     client.socket.sendall(b"\x03")
     assert client.ask(b"vCont;s:p1.1").startswith(b"T05")
+
+
+def test_a_signal_that_does_not_interrupt_the_wait() -> None:
+    """As one that comes just before the call: here another thread takes it."""
+
+    class Heard(Exception):
+        pass
+
+    def hear(*_: object) -> None:
+        raise Heard
+
+    ours, theirs = socket.socketpair()
+    call = Path(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/syscall")
+    late = []
+
+    def send() -> None:
+        until = deadlines.Deadline(30)
+        while call.read_text().split()[0] not in SELECTS and not until.over():
+            time.sleep(0.01)
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR2)
+        if not heard.wait(30):
+            late.append(True)
+            ours.close()  # ends the wait
+
+    before = signal.signal(signal.SIGUSR2, hear)
+    heard = threading.Event()
+    other = threading.Thread(target=send)
+    other.start()
+    try:
+        with theirs, pytest.raises(Heard):
+            Connection(theirs.fileno(), theirs.fileno()).receive()
+    finally:
+        heard.set()
+        other.join()
+        ours.close()
+        signal.signal(signal.SIGUSR2, before)
+    assert not late
 
 
 def test_a_request_that_comes_during_a_move_is_answered_after_it(
