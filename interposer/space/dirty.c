@@ -59,26 +59,35 @@ static int add(struct table *t, uint64_t start, uint64_t end)
 	return table_add(t, &d, sizeof(d));
 }
 
-/* Counts the pieces of a mapping in which some page is there; adds them to `out`, if there is one. */
-static int pieces(const struct mapping *m, int pagemap, struct table *out, uint64_t *n)
+static uint64_t piece_end(const struct mapping *m, uint64_t at)
 {
-	uint64_t next;
-	int rc = 0;
-	*n = 0;
-	for (uint64_t at = m->start; !rc && (at = pagemap_next(pagemap, at, m->end)) < m->end; at = next, ++*n) {
-		next = (at + PIECE) & ~(uint64_t)(PIECE - 1);
-		next = next < m->end ? next : m->end;
-		rc = out ? add(out, at, next) : 0;
-	}
-	return rc;
+	const uint64_t end = (at + PIECE) & ~(uint64_t)(PIECE - 1);
+	return end < m->end ? end : m->end;
 }
 
 /* Of a watched page the kernel keeps a page-table entry, touched or not.  A large mapping that is mostly untouched, such as
- * the 14 TiB of AddressSanitizer, is not watched: all of it that is there counts as written to. */
+ * the 14 TiB of AddressSanitizer, is not watched. */
 static bool is_sparse(const struct mapping *m, int pagemap)
 {
-	uint64_t n;
-	return m->end - m->start >= LARGE && !pieces(m, pagemap, NULL, &n) && n < (m->end - m->start) / PIECE / 8;
+	const uint64_t many = (m->end - m->start) / PIECE / 8;
+	uint64_t n = 0;
+	if (m->end - m->start < LARGE)
+		return false;
+	for (uint64_t at = m->start; n < many && (at = pagemap_next(pagemap, at, m->end)) < m->end;
+	     at = piece_end(m, at))
+		n++;
+	return n < many;
+}
+
+/* All that is there counts as written to. */
+static int add_present(const struct mapping *m, struct walk *w)
+{
+	int rc = 0;
+	for (uint64_t at = m->start, end; !rc && (at = pagemap_next(w->pagemap, at, m->end)) < m->end; at = end) {
+		end = piece_end(m, at);
+		rc = add(w->out, at, end);
+	}
+	return rc;
 }
 
 static int scan_mapping(const struct mapping *m, void *arg)
@@ -89,9 +98,8 @@ static int scan_mapping(const struct mapping *m, void *arg)
 		return 0; /* image_pages.c takes all of it */
 	if (shared_within(m->start, m->end))
 		return add(w->out, m->start, m->end); /* see dirty_unwatch() */
-	uint64_t n;
 	if (is_sparse(m, w->pagemap))
-		return pieces(m, w->pagemap, w->out, &n);
+		return add_present(m, w);
 	struct uffdio_register reg = {
 		.range = {.start = m->start, .len = m->end - m->start},
 		.mode = UFFDIO_REGISTER_MODE_WP,
