@@ -29,7 +29,7 @@ bool seccomp_in_use(void)
  * kernel/seccomp.c), which is what Syscall User Dispatch does. */
 static int install(void)
 {
-	_Static_assert((RDB_ARENA_END & 0xffffffff) == 0, "RDB_IS_UPPER is decided by the high half alone");
+	_Static_assert((RDB_ARENA_END & 0xffffffff) == 0, "whose code it is must follow from the high half alone");
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer) + 4),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, RDB_ARENA_END >> 32, 0, 1),
