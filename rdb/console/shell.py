@@ -181,9 +181,8 @@ class Shell:
             status.stop()
             loop.remove_signal_handler(signal.SIGINT)
             signal.signal(signal.SIGINT, previous)
-        if (
-            caller.cancelling()
-        ):  # WORK has ended with what was known by then, but so shall the caller
+        # WORK may have ended with what was known by then; its caller shall end, too.
+        if caller.cancelling():
             raise asyncio.CancelledError
         return result
 

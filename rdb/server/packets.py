@@ -66,7 +66,7 @@ class Connection:
         self.read_fd = read_fd
         self._write_fd = write_fd
         self._buffer = bytearray()
-        self._kept: deque[Packet] = deque()
+        self._later: deque[Packet] = deque()
         self._last_sent = b""
         self._too_long = b""  # beginning of a too long request whose end has not come yet
         self.acks = True
@@ -136,18 +136,18 @@ class Connection:
 
     def keep(self, packet: Packet) -> None:
         """For receive(): it came while something else was asked for."""
-        self._kept.append(packet)
+        self._later.append(packet)
 
     def quiet(self, timeout_s: float) -> bool:
         """Does no byte arrive within TIMEOUT_S?"""
-        if self._buffer or self._kept or self.closed:
+        if self._buffer or self._later or self.closed:
             return False
         return not select.select([self.read_fd], [], [], timeout_s)[0]
 
     def receive(self) -> Packet | None:
         """Waits for a packet; None: the other side has closed the connection."""
-        if self._kept:
-            return self._kept.popleft()
+        if self._later:
+            return self._later.popleft()
         while True:
             packet = self.poll()
             if packet is not None:

@@ -16,7 +16,6 @@ from ..values.own_frames import frames, is_own, own_symtab
 from . import instructions, searching
 from .instructions import Instruction
 
-_CALL_BYTES = 5
 _FUNCTIONS_MAX = 16  # that jump to each other
 
 _Ways = dict[int, Instruction]
