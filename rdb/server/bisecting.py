@@ -29,12 +29,13 @@ class Bisecting:
         events_only: bool = False,
         alive: Sequence[int] = (),
         between: Sequence[str] = (),
+        defined: int | None = None,
     ) -> None:
         self._motion = motion
         timeline = cast(Timeline, motion.timeline)
         self._ahead = timeline.travel.ahead
         ends = [Position.parse(one) for one in between]
-        self._search = Bisect(timeline, last, low, high, events_only, alive, ends)
+        self._search = Bisect(timeline, last, low, high, events_only, alive, ends, defined)
 
     @property
     def known(self) -> str:

@@ -229,7 +229,8 @@ class Queries:
 
     def _bisect_start(self, text: str) -> Answer:
         """{"last": bool, "low": event or null, "high": ..., "jobs": N or null,
-        "alive": [address, ...], "between": [position, position]} in hex."""
+        "alive": [address, ...], "between": [position, position], "defined": event or null} in
+        hex."""
         options = json.loads(bytes.fromhex(text))
         self._searches.use_jobs(options.get("jobs"))
         self._bisecting = Bisecting(
@@ -240,6 +241,7 @@ class Queries:
             bool(options.get("events_only")),
             options.get("alive", ()),
             options.get("between", ()),
+            options.get("defined"),
         )
         return {**self._bisecting.begin(), **self._state("")}
 

@@ -98,12 +98,14 @@ class Bisect(Inside):
         events_only: bool = False,
         alive: Sequence[int] = (),
         between: Sequence[Position] = (),
+        defined: int | None = None,
     ) -> None:
         """LOW, HIGH: events between which to search (None: the whole recording).  ALIVE: exits for
         Alive.
 
         BETWEEN: two positions, good and bad, with no event between them.  Undefined then counts as
-        bad if LAST, else as good.  Raises Refused if LOW is after HIGH.
+        bad if LAST, else as good.  DEFINED: an event at which the expression is known to have a
+        value, for one that has it rarely.  Raises Refused if LOW is after HIGH.
         """
         travel = timeline.travel
         low = travel.origin.event if low is None else low
@@ -112,6 +114,7 @@ class Bisect(Inside):
         self._to_end = high is None  # the search includes what follows the last event
         self._events_only = events_only
         self._ends = between
+        self._defined = {one for one in (defined,) if one is not None and low <= one <= self._high}
         self._end = Position(self._high)
         if self._low > self._high:
             raise Refused(f"no event lies between {self._low} and {self._high}")
@@ -207,7 +210,9 @@ class Bisect(Inside):
         wanted = _SAMPLES
         while True:
             count = min(wanted, span + 1)
-            events = [self._low + span * i // max(count - 1, 1) for i in range(count)]
+            even = {self._low + span * i // max(count - 1, 1) for i in range(count)}
+            events = sorted(even | self._defined)
+            count = len(events)
             judged: list[tuple[int, Verdict]] = []
             done = self._done
             for index, event in enumerate(events):
@@ -219,9 +224,10 @@ class Bisect(Inside):
                 verdict = yield from self._ask_event(event)
                 if verdict != "undefined":
                     judged.insert(0, (event, verdict))
-            if judged or wanted >= min(_SAMPLES_MAX, span + 1):
+            usual = any(event in even for event, _ in judged)
+            if usual or wanted >= min(_SAMPLES_MAX, span + 1):
                 break
-            self.so_far = f"no value at {count} events so far: {self._why()}"
+            self.so_far = f"no value at {count - len(judged)} events so far: {self._why()}"
             wanted = 2 * wanted - 1  # the same events, and one between any two
         if not judged:
             raise Refused(f"undefined at all {count} events that were looked at: {self._why()}")

@@ -116,7 +116,7 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
             if trouble:
                 raise gdb.GdbError(f"the search cannot go on: {trouble}") from None
             raise
-        request["alive"] = judge.exits
+        request["alive"], request["defined"] = judge.exits, judge.bound_at
         answer = link.ask("bisect-start", _packed(request))
         started = True
         answer = _asked(judge, answer, say)

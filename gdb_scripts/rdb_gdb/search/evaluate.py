@@ -20,20 +20,35 @@ from . import searching
 
 _LOOKS = 33  # events at which the names are searched
 _CALLS = 500
+_CHANGES = 8  # of the number of references to a function
 _NOWHERE = "the program has no variable and no function of this name."
 
 
-def _looks(first: int, last: int, of_log: str) -> Iterator[set[int]]:
+_Seek = Callable[[int, float], None]
+
+
+def _looks(
+    first: int, last: int, of_log: str, looked: dict[int, bool], seek: _Seek
+) -> Iterator[set[int]]:
     """Sets of events at which to search the names.
 
     First events spread evenly, then events ever closer to both ends, as most events may be the
     program's start, then MPI calls, of which there are few during loading.  For Python, whose start
-    is long, events ever closer to the end come first.
+    is long, events ever closer to the end come first, then to the end of the program's own code.
+    LOOKED: event -> does Python code of the program's own run there?
     """
     if of_log:
         yield _some_of(of_log, first, last)
     if cpython.running() is not None:
         yield {last - (1 << bit) for bit in range((last - first).bit_length())}
+        low = max((event for event, ran in looked.items() if ran), default=None)
+        if low is not None:
+            high = min((event for event in looked if event > low), default=last + 1)
+            while high - low > 1:
+                middle = (low + high) // 2
+                seek(middle, 0)
+                low, high = (middle, high) if pynames.runs() else (low, middle)
+            yield {low, *(low - (1 << bit) for bit in range((low - first).bit_length()))}
     yield {first + (last - first) * at // (_LOOKS - 1) for at in range(_LOOKS)}
     near = [1 << bit for bit in range(((last - first) // _LOOKS).bit_length())]
     yield {last - distance for distance in near}
@@ -55,6 +70,8 @@ class Judge:
     def __init__(self, expression: str) -> None:
         self.expression = expression
         self.binding: Binding | None = None
+        self.bound_at: int | None = None
+        """The event at which it was bound; None: not at one that `bind` went to."""
         self._problem = ""
         self._missing: str | None = None
         self._is_text = False  # the missing name is a string in Python
@@ -66,7 +83,7 @@ class Judge:
         self,
         first: int,
         last: int,
-        seek: Callable[[int, float], None],
+        seek: _Seek,
         of_log: str = "",
     ) -> None:
         """Binds the names here, or else at one of a few events between FIRST and LAST, or else in a
@@ -80,15 +97,16 @@ class Judge:
         unknown = unknown_everywhere(self.expression)
         if unknown is not None:
             raise Undefined(f'No symbol "{unknown}" in current context: {_NOWHERE}')
-        looked: set[int] = set()
-        for wanted in _looks(first, last, of_log):
-            events = sorted(wanted - looked)
+        looked: dict[int, bool] = {}
+        for wanted in _looks(first, last, of_log, looked, seek):
+            events = sorted(wanted - looked.keys())
             for number, event in enumerate(events):
                 seek(event, number / len(events))
-                looked.add(event)
+                looked[event] = pynames.runs()
                 if number + 1 < len(events):
                     link.ask("ahead", str(events[number + 1]))
                 if self._bound():
+                    self.bound_at = event
                     return
                 if self._is_nowhere(events[number + 1 :], seek):
                     raise Undefined(f"{self._problem}: {_NOWHERE}")
@@ -96,6 +114,11 @@ class Judge:
                     raise Undefined(f"{self._problem} (at every position looked at)")
                 if self.binding is not None:
                     return
+        for event in self._events_of_python(looked, seek):
+            seek(event, 1)
+            if self._bound():
+                self.bound_at = event
+                return
         for pc in functions_named(self.expression):
             seek(last, 1)
             arrival = searching.ask("last-at", addr=pc, sp=None)["position"]
@@ -116,7 +139,28 @@ class Judge:
             f"{hint if self._missing is not None else ''}"
         )
 
-    def _is_nowhere(self, later: list[int], seek: Callable[[int, float], None]) -> bool:
+    def _events_of_python(self, looked: dict[int, bool], seek: _Seek) -> Iterator[int]:
+        """The last events before Python functions that the expression names were called, and before
+        they returned.
+
+        A call and a return change the number of references to the function, its first word.
+        """
+        end = max((event for event, ran in looked.items() if ran), default=None)
+        if end is None:
+            return
+        for name in names_of_python(self.expression):
+            seek(end, 1)
+            address = pynames.function(name.rpartition("::")[0])
+            for _ in range(_CHANGES) if address is not None else ():
+                answer = link.ask("last-change", f"{address:#x},8")
+                if not answer["found"]:
+                    break
+                place.forget(answer)
+                here = link.ask("name")["name"]
+                yield answer["event"]
+                place.seek(here)
+
+    def _is_nowhere(self, later: list[int], seek: _Seek) -> bool:
         """Does the program have nothing with the missing name?"""
         name = self._missing
         if name is None or self._is_text:
@@ -139,7 +183,7 @@ class Judge:
         self._problem = f'No variable "{name}" in Python'
         return True
 
-    def _is_unsuited(self, later: list[int], seek: Callable[[int, float], None]) -> bool:
+    def _is_unsuited(self, later: list[int], seek: _Seek) -> bool:
         """Can it not be computed with, here and in the middle and at the end of these events, if it
         exists there?"""
         if not self._unsuited or self._is_otherwise:

@@ -230,21 +230,23 @@ class Interpreter:
         raw = self.read(address + 24, 8 * count)
         return [int.from_bytes(raw[at : at + 8], "little") for at in range(0, len(raw), 8)]
 
-    def _thread(self, thread_id: int) -> int:
+    def threads(self) -> Iterator[tuple[int, int]]:
+        """(thread id, address of its state)."""
         interpreter = self.word(self._runtime + self.layout.interpreters)
         thread = self.word(interpreter + self.layout.threads) if interpreter else 0
         for _ in range(_MOST):
             if not thread:
                 break
-            if self.word(thread + self.layout.thread_id) == thread_id:
-                return thread
+            yield self.word(thread + self.layout.thread_id), thread
             thread = self.word(thread + self.layout.next_thread)
-        raise NotRunning("this thread runs no Python code")
 
     def frames(self, thread_id: int) -> Iterator[Frame]:
         """The frames of a thread, innermost first.  Raises NotRunning."""
         layout = self.layout
-        at = self.word(self._thread(thread_id) + layout.innermost)
+        thread = next((state for one, state in self.threads() if one == thread_id), None)
+        if thread is None:
+            raise NotRunning("this thread runs no Python code")
+        at = self.word(thread + layout.innermost)
         cframe = 0
         if layout.cframe is not None:
             cframe, at = at, self.word(at + layout.cframe[0])

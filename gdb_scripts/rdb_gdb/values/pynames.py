@@ -127,6 +127,42 @@ def lacks(name: str) -> bool | None:
     return None
 
 
+def runs() -> bool:
+    """Does Python code of the program's own run in any thread?"""
+    return bool(_of_all_threads())
+
+
+def function(name: str) -> int | None:
+    """The address of a Python function, also of a class (`Solver.advance`), of a module that runs
+    here; None: there is none."""
+    first, *members = name.split(".")
+    try:
+        for frame in _of_all_threads():
+            at = Object(frame.interpreter, frame.globals).entry(first)
+            for member in members:
+                at = Object(frame.interpreter, at).attribute(member) if at else 0
+            if at and Object(frame.interpreter, at).type_name == "function":
+                return at
+    except gdb.error:
+        pass  # the class has no such member
+    return None
+
+
+def _of_all_threads() -> list[Frame]:
+    found = cpython.running()
+    if found is None:
+        return []
+    interpreter = Interpreter(*found)
+    try:
+        return [
+            frame
+            for thread, _ in interpreter.threads()
+            for frame in _own(list(interpreter.frames(thread)))
+        ]
+    except gdb.error:
+        return []  # Python has not started yet, or has ended
+
+
 def is_of_c(name: str) -> bool:
     """Does an extension module that runs here, or the C program, have such a variable?"""
     try:
