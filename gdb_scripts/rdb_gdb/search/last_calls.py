@@ -6,13 +6,14 @@ function outside of it.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import gdb
 
 from ..state import place
 from ..values import alive, pynames, symbols
-from ..values.own_frames import frames, is_own, own_symtab
+from ..values.own_frames import frames, in_header, is_own, own_frames, own_symtab
 from . import instructions, searching
 from .instructions import Instruction
 
@@ -41,6 +42,26 @@ def line() -> dict[str, Any] | None:
         return None
     name = place.plain(block.function.print_name)
     return {"function": name, "file": there.symtab.fullname(), "line": there.line}
+
+
+def short() -> str | None:
+    """Short text of the innermost line of the program's own code, and of the library's function
+    that runs; None: there is none."""
+    found = line()
+    if found is None:
+        own = own_frames()
+        sal = own[0].find_sal() if own else None
+        found = None if sal is None else {"file": sal.symtab.fullname(), "line": sal.line}
+    if found is None:
+        return None
+    return f"{os.path.basename(found['file'])}:{found['line']}, inside {place.function()}"
+
+
+def is_own_line(pc: int) -> bool:
+    """Is the instruction of a line of the program's own code, and not of an inline function of a
+    system header?"""
+    symtab = gdb.find_pc_line(pc).symtab
+    return symtab is not None and own_symtab(symtab) and not in_header(symtab)
 
 
 def _jump() -> int | None:

@@ -7,6 +7,8 @@ then those of the old position.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import gdb
@@ -33,6 +35,26 @@ def seek(target: str) -> dict[str, Any]:
         forget(answer)
         rearm()
     return answer
+
+
+@contextmanager
+def and_back() -> Iterator[None]:
+    """Context after which the rank, and the selected thread and frame, are what they were."""
+    here, thread, level = link.ask("state"), threads.number(), 0
+    with suppress(gdb.error):  # there may be no frame
+        level = gdb.selected_frame().level()
+    try:
+        yield
+    finally:
+        seek(f"@{here['stop_point']}")
+        if here["threaded"]:
+            threads.select(thread)
+        if level:  # unlike the command `frame`, this prints nothing in MI
+            frame: gdb.Frame | None = gdb.newest_frame()
+            while frame is not None and frame.level() < level:
+                frame = frame.older()
+            if frame is not None:
+                frame.select()
 
 
 _libraries = 0  # the server's fingerprint of the list of libraries that GDB has read

@@ -62,4 +62,9 @@ def frames() -> Iterator[Any]:
 def own_frames() -> list[Any]:
     """The program's own frames, innermost first; inline functions of system headers come last."""
     own = [frame for frame in frames() if is_own(frame)]
-    return sorted(own, key=lambda one: one.find_sal().symtab.fullname().startswith(_HEADERS))
+    return sorted(own, key=lambda one: in_header(one.find_sal().symtab))
+
+
+def in_header(symtab: Any) -> bool:
+    """Is it a header of the system?"""
+    return bool(symtab.fullname().startswith(_HEADERS))
