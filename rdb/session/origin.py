@@ -124,7 +124,7 @@ class _Walk:
 
     async def _loaded(self, debugger: RankDebugger, goal: _Object, hop: Hop) -> _Object | None:
         """The object from which the value was copied, directly or by a return; None: none."""
-        answer = await self._run(debugger, f"rdb-source {goal.address:#x}")
+        answer = await self._run(debugger, f"rdb-source {goal.address:#x} {goal.size}")
         source = json_answer("rdb-source", answer.text)
         if not source:
             self._hops.append(replace(hop, how="computed"))

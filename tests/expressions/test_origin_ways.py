@@ -1,5 +1,5 @@
-"""origin: through the x87 stack, thread-local variables and calls to where a value was made, in
-generated programs; and never past a computation."""
+"""origin: through the x87 stack, instructions that copy, thread-local variables and calls to where
+a value was made, in generated programs; and never past a computation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
-from copied import Program, at_random, each_way
+from copied import Program, at_random, each_instruction, each_way
 from gdbdriver import in_console
 
 _LIBRARY = """
@@ -49,6 +49,13 @@ def test_where_it_was_made(tmp_path: Path, build: Build, flags: str, program: Pr
     source = tmp_path / "copied.c"
     source.write_text(program.source)
     assert not lost(tmp_path, build(source, *flags.split(), "-w"), program.made)
+
+
+def test_each_instruction_that_copies(tmp_path: Path, build: Build) -> None:
+    program = each_instruction()
+    source = tmp_path / "copied.c"
+    source.write_text(program.source)
+    assert not lost(tmp_path, build(source, "-O1", "-w"), program.made)
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])

@@ -24,6 +24,44 @@ APART void nothing(void)
 }
 """
 
+_BYTES = {"int": 4, "long": 8, "float": 4, "double": 8, "long double": 16}
+_LONG = ("long", "double")
+_WIDE = {"eax": "rax", "edx": "rdx", "l": "q"}
+_USED = '"rax", "rcx", "rdx", "rsi", "rdi", "memory", "cc"'
+_STRING = "lea %1,%%rsi; lea %0,%%rdi;"
+# From %1 to %0.  @A, @D: registers of the type's size, @S: its suffix, @N: its bytes, @L and @P: a
+# load and a store with the x87 stack.
+_STRINGS = {
+    "bytes": f"{_STRING} mov $@N,%%ecx; rep movsb",
+    "words": f"{_STRING} mov $@N/2,%%ecx; rep movsw",
+    "down": f"{_STRING} add $@N-1,%%rsi; add $@N-1,%%rdi; mov $@N,%%ecx; std; rep movsb; cld",
+    "chosen": "@L fldz; xor %%eax,%%eax; fcmove %%st(1),%%st; @P; fstp %%st(0)",
+    "unchosen": "fldz; @L xor %%eax,%%eax; fcmovne %%st(1),%%st; @P; fstp %%st(0)",
+}
+_PARTS = {
+    "string": f"{_STRING} movs@S",
+    "stos": "mov %1,%%@A; lea %0,%%rdi; stos %%@A,(%%rdi)",
+    "lods": "lea %1,%%rsi; lods (%%rsi),%%@A; mov %%@A,%0",
+    "push": "mov %1,%%@A; push %%rax; pop %%rdx; mov %%@D,%0",
+    "pushes": "pushq %1; pop %%rdx; mov %%@D,%0",
+    "taken": "mov %1,%%@A; xor %%edx,%%edx; cmovz %%@A,%%@D; mov %%@D,%0",
+    "loaded": "xor %%edx,%%edx; cmovnc %1,%%@D; mov %%@D,%0",
+    "left": "mov %1,%%@A; xor %%edx,%%edx; cmovl %%@D,%%@A; mov %%@A,%0",
+    "xchg": "mov %1,%%@A; xchg %%@A,%%@D; xchg %%@D,%0",
+    "xadd": "xor %%eax,%%eax; xadd %%@A,%1; mov %%@A,%0",
+    "bswap": "mov %1,%%@A; bswap %%@A; bswap %%@A; mov %%@A,%0",
+    "cmpxchg": "mov %0,%%@A; mov %1,%%@D; cmpxchg %%@D,%0",
+    "movnti": "mov %1,%%@A; movnti %%@A,%0",
+}
+# These make another value of it, or a sum.
+_OTHERS = {
+    "low": "mov %1,%%@A; mov $7,%%al; mov %%@A,%0",
+    "high": "mov %1,%%@A; mov %1,%%ah; mov %%@A,%0",
+    "fill": "mov %1,%%al; lea %0,%%rsi; lea 1+%0,%%rdi; mov %%al,%0; mov $@N-1,%%ecx; rep movsb",
+    "sum": "mov %1,%%@A; xadd %%@A,%0",
+}
+_INSTRUCTIONS = {**_STRINGS, **_PARTS, **_OTHERS}
+
 
 @dataclass
 class Program:
@@ -45,13 +83,13 @@ class Program:
         last = self._variable(type_)
         self._main += f"\t{last} = {makes}();\n"
         for way in ways:
-            if way == "computes":
-                makes = self._next("computes")
+            if way == "computes" or way in _OTHERS:
+                makes = self._next(way)
             last = self._way(way, type_, last, makes)
         self.made[last] = makes
 
     def _way(self, way: str, type_: str, a: str, makes: str) -> str:
-        b, name = self._variable(type_), self._next(way)
+        b, name = self._variable(type_), makes if way in _OTHERS else self._next(way)
         is_whole = type_ in ("int", "long")
         x87 = f"f{'i' * is_whole}ld{_LETTERS[type_]} %1;"
         into = f"f{'i' * is_whole}stp{_LETTERS[type_]} %0"
@@ -59,9 +97,13 @@ class Program:
             "stack": f"{x87} {into}",
             "fxch": f"{x87} fldz; fxch; fldpi; fxch %%st(1); fstp %%st(1); {into}; fstp %%st(0)",
             "above": f"{x87} fld1; fld %%st(1); fstp %%st(2); fadd %%st, %%st; fstp %%st(0);{into}",
+            **_INSTRUCTIONS,
         }.get(way)
         if body is not None:
-            self._function(f"void {name}(void)", f'asm("{body}" : "=m"({b}) : "m"({a}));')
+            for ours, size in (("A", "eax"), ("D", "edx"), ("S", "l")):
+                body = body.replace(f"@{ours}", _WIDE.get(size, size) if type_ in _LONG else size)
+            body = body.replace("@N", str(_BYTES[type_])).replace("@L", x87).replace("@P", into)
+            self._function(f"void {name}(void)", f'asm("{body}" : "=m"({b}) : "m"({a}) : {_USED});')
             self._main += f"\t{name}();\n"
         elif way == "thread":
             self._functions += f"static __thread volatile {type_} local_{name};\n"
@@ -108,6 +150,16 @@ def each_way() -> Program:
     for type_ in _TYPES:
         for way in WAYS:
             program.chain(type_, [way])
+    return program
+
+
+def each_instruction() -> Program:
+    """Each instruction that copies a value of each type, or a part of it, alone."""
+    program = Program()
+    for type_ in _TYPES:
+        for way in _STRINGS if type_ == "long double" else _INSTRUCTIONS:
+            if way != "fill" or type_ in ("int", "long"):  # others have a zero as their first byte
+                program.chain(type_, [way])
     return program
 
 

@@ -41,8 +41,8 @@ class Source:
     passed: tuple[str, ...] = ()
 
 
-def of_stored(address: int) -> Source | None:
-    """The source of what the next instruction stores at ADDRESS.
+def of_stored(address: int, length: int) -> Source | None:
+    """The source of what the next instruction stores into these bytes.
 
     None: it is computed here, or it is not known; then the rank does not move.
     """
@@ -50,18 +50,22 @@ def of_stored(address: int) -> Source | None:
         start = link.ask("name")["name"]
         store = instructions.here()
         stored = store.stored_at
-        found = None if stored is None else _back_from(store, max(0, address - stored))
+        found = None
+        if stored is not None:
+            offset = max(0, address - stored) % (store.size or 1)
+            found = _back_from(store, offset, min(store.size, offset + length))
         if found is None:
             place.seek(start)
         return found
 
 
-def _back_from(store: Instruction, offset: int) -> Source | None:
-    """The source of a store's operand; OFFSET: of the wanted bytes in what is stored."""
-    if store.pushes and instructions.register(store.operands[0]) is None:
-        address = store.address(store.operands[0])
-        return None if address is None else Source(None, (address + offset, 8 - offset))
-    register, width = store.source, store.size
+def _back_from(store: Instruction, offset: int, width: int) -> Source | None:
+    """The source of what is stored, of its bytes OFFSET to WIDTH."""
+    copied = store.copied_into(None) if store.keeps(offset, width) else None
+    register = instructions.register(copied)
+    if register is None:
+        memory = _memory(store, copied, store, offset, width)
+        return None if memory is None else Source(None, memory)
     passed: list[str] = []
     event = link.ask("state")["event"]
     inside: list[str] = []  # functions that returned the value, outermost first
@@ -103,15 +107,16 @@ def _back_from(store: Instruction, offset: int) -> Source | None:
             continue
         if not all(result for _, _, result in entries):
             return None
-        copied = one.copy_into(register)
-        if copied is None:
-            memory = _memory(one, store, offset, width)
+        copied = one.copied_into(register) if one.keeps(offset, width) else None
+        inner = instructions.register(copied)
+        if inner is None:
+            memory = _memory(one, copied, store, offset, width)
             if memory and inside and _is_as_before(memory, *entries[-1][:2]):
                 memory = None
             if not (inside or memory or passed):
                 return None
             return Source(inside[-1] if inside else None, memory, passed=tuple(passed))
-        register, width = copied, min(width, one.size)
+        register, width = inner, min(width, one.size)
     return None
 
 
@@ -162,12 +167,12 @@ def _before_call(returned_to: int) -> bool:
 
 
 def _memory(
-    one: Instruction, store: Instruction, offset: int, width: int
+    one: Instruction, copied: str | None, store: Instruction, offset: int, width: int
 ) -> tuple[int, int] | None:
     """(address, length) of a load; None: it does more than load, or is not understood."""
-    if one.copied is None or one.format != store.format:
+    if copied is None or one.format != store.format:
         return None
-    address, size = one.address(one.operands[0]), min(one.size, width) - offset
+    address, size = one.address(copied), min(one.size, width) - offset
     return (address + offset, size) if address is not None and size > 0 else None
 
 

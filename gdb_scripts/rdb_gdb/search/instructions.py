@@ -20,10 +20,17 @@ _INSTRUCTION = re.compile(
     rf"(?:({_OPERAND})(?:,({_OPERAND}))?(?:,({_OPERAND}))?)?"
 )
 _COPIES = re.compile(
-    r"mov([bwlqd]|abs)?|movs[sd]|v?mov[dq]|v?movap[sd]|v?movup[sd]|v?movdq[au]|vmovs[sd]"
-    r"|mov[sz][bw][wlq]|movslq|movsxd"
+    r"mov([bwlqd]|abs|be|nti)?|movs[sd]|v?mov[dq]|v?mov(ap|up|ntp)[sd]|v?movdq[au](8|16|32|64)?"
+    r"|v?movntdqa?|v?lddqu|vmovs[sd]|mov[sz][bw][wlq]|movslq|movsxd|movs[bwlq]|stos|lods|bswap"
 )
 _SIZES = {"movb": 1, "movw": 2, "movl": 4, "movq": 8, "movss": 4, "movsd": 8, "movd": 4}
+_STRINGS = {"movsb": 1, "movsw": 2, "movsl": 4, "movsq": 8}  # from memory to memory
+# The conditions of cmov and fcmov: CF, PF, ZF, SF, OF (Intel SDM, volume 1, appendix B).
+_FLAGS = (1, 4, 0x40, 0x80, 0x800)
+_OPPOSITE = {
+    **{"ae": "b", "ne": "e", "a": "be", "ns": "s", "np": "p", "no": "o", "ge": "l", "g": "le"},
+    **{"nb": "b", "nbe": "be", "nu": "u"},
+}
 _NO_TARGET = re.compile(r"(cmp(?!xchg)|test|v?u?comis|bt$|push|j|call|nop|endbr|ret|leave|hlt|ud2)")
 # Registers that are written without being the last operand.
 _IMPLICIT = (
@@ -37,7 +44,7 @@ _PARTS = {
     **{f"{start}{one}": f"r{one}" for one in ("si", "di", "bp", "sp") for start in ("", "e", "r")},
     **{f"{one}l": f"r{one}" for one in ("si", "di", "bp", "sp")},
     **{f"r{n}{end}": f"r{n}" for n in range(8, 16) for end in ("", "d", "w", "b")},
-    **{f"{kind}mm{n}": f"xmm{n}" for n in range(16) for kind in "xyz"},
+    **{f"{kind}mm{n}": f"xmm{n}" for n in range(32) for kind in "xyz"},
 }
 # Loads and stores of the x87 stack: of an integer or not, and the size's letters.
 _X87_MOVES = re.compile(r"f(i?)(?:ld|sttp|stp?)(s|ll?|t)")
@@ -57,22 +64,57 @@ class Instruction:
     text: str
     next_pc: int
 
-    @property
-    def pushes(self) -> bool:
-        return self.name in ("push", "pushq") and len(self.operands) == 1
+    def copied_into(self, target: str | None) -> str | None:
+        """The operand that it does no more than copy into a register, or (None) into memory."""
+        if self.name.startswith("f"):
+            return self._x87_copied_into(target)
+        if not self.operands:
+            return None
+        first, last = self.operands[0], self.operands[-1]
+        if self._pushes:
+            return first if target is None else None
+        if self.name.startswith("xchg"):
+            return first if _whole(last) == target else last
+        if self.name.startswith("xadd") and target is not None:
+            return last if _whole(first) == target else None
+        if _whole(last) != target or (self.name in _STRINGS and self._repeats_itself):
+            return None
+        if self.name.startswith("cmov"):
+            return first if _holds(self.name[4:]) else last
+        if re.fullmatch("popq?", self.name):
+            return None if target is None else "(%rsp)"
+        is_copy = _COPIES.fullmatch(self.name) and len(self.operands) < 3
+        is_stored = target is None and re.fullmatch("cmpxchg[bwlq]?", self.name)
+        return first if is_copy or is_stored else None
+
+    def keeps(self, start: int, end: int) -> bool:
+        """Are these bytes of the target the same ones of the source, or all, in any order?"""
+        last = self.operands[-1] if self.operands else ""
+        if self.name in ("bswap", "movbe"):
+            return start == 0 and end == self.size
+        if self.name in ("movss", "movsd") and all(map(_whole, self.operands)):
+            return end <= self.size  # the other bytes stay
+        is_part = re.match("r", _whole(last) or "") and _size_of(last) < 4
+        return not is_part or end <= _size_of(last)
 
     @property
-    def copied(self) -> str | None:
-        """The source operand, if the instruction only copies it to the last operand."""
-        if self.format is not None:
-            return self.operands[0] if "ld" in self.name else "%st"
-        plain = len(self.operands) == 2 and _COPIES.fullmatch(self.name)
-        return self.operands[0] if plain else None
+    def _pushes(self) -> bool:
+        return re.fullmatch("pushq?", self.name) is not None
 
     @property
-    def source(self) -> str | None:
-        """The register that a store copies."""
-        return register(self.operands[0] if self.pushes else self.copied)
+    def _count(self) -> int:
+        return value("rcx") if self.text.startswith("rep ") else 1
+
+    @property
+    def _goes_down(self) -> bool:
+        """Does a string instruction go to lower addresses (flag DF)?"""
+        return bool(_eflags() & 0x400)
+
+    @property
+    def _repeats_itself(self) -> bool:
+        """Does it read what it has written?"""
+        apart = value("rsi") - value("rdi") if self._goes_down else value("rdi") - value("rsi")
+        return 0 < apart < self.size
 
     @property
     def format(self) -> str | None:
@@ -82,17 +124,19 @@ class Instruction:
 
     @property
     def stored_at(self) -> int | None:
-        if self.pushes:
-            return int(gdb.parse_and_eval("(long) $rsp")) - 8
-        return self.address(self.operands[-1]) if self.copied else None
+        if self._pushes:
+            return value("rsp") - 8
+        return None if self.copied_into(None) is None else self.address(self.operands[-1])
 
     @property
     def size(self) -> int:
         """Bytes that are copied."""
-        if self.pushes:
+        if re.fullmatch("(push|pop)q?", self.name):
             return 8
         if self.name.startswith("f"):
             return _X87_SIZES[self.format or "t"]
+        if self.name in _STRINGS:
+            return _STRINGS[self.name] * self._count
         name = self.name.removeprefix("v")
         if re.fullmatch(r"mov[sz][bw][wlq]", name):
             return 1 if name[4] == "b" else 2
@@ -100,12 +144,7 @@ class Instruction:
             return 4
         if name in _SIZES:
             return _SIZES[name]
-        target = next((one[1:] for one in reversed(self.operands) if one[0] == "%"), "")
-        if re.match(r"mov(ap|up|dq)", name):
-            return {"x": 16, "y": 32, "z": 64}.get(target[:1], 0)
-        if target.startswith("r"):
-            return {"d": 4, "w": 2, "b": 1}.get(target[-1], 8) if target[1].isdigit() else 8
-        return 4 if target.startswith("e") else 1 if target.endswith(("l", "h")) else 2
+        return next((_size_of(one) for one in reversed(self.operands) if _whole(one)), 0)
 
     def address(self, operand: str, of: Callable[[str], int] | None = None) -> int | None:
         """Address of an operand; None: it is no memory.  OF: the value of a register, if not the
@@ -113,6 +152,10 @@ class Instruction:
         base, of = 0, of or value
         if operand.startswith("%fs:"):  # thread-local
             operand, base = operand[4:], int(gdb.parse_and_eval("(long) $fs_base"))
+        if re.match("%[de]s:", operand):  # of a string instruction
+            operand = operand[4:]
+            each = _STRINGS.get(self.name) or _size_of(self.operands[0]) or 1
+            base = (1 - self._count) * each if self._goes_down else 0
         found = re.fullmatch(r"(-?(?:0x)?[0-9a-f]+)?(?:\((%\w+)?(?:,(%\w+)?,?(\d)?)?\))?", operand)
         if found is None or not operand or operand[0] in "%$":
             return None
@@ -137,12 +180,6 @@ class Instruction:
         written = self.operands if self.name.startswith(("xchg", "xadd")) else self.operands[-1:]
         return any(_whole(one) == name for one in written)
 
-    def copy_into(self, name: str) -> str | None:
-        """The register that it copies into NAME, which it writes; None: it does something else."""
-        if name.startswith("x87"):
-            return self._x87_copy_into(name)
-        return register(self.copied)
-
     def _x87_targets(self) -> list[str]:
         if _X87_READS.fullmatch(self.name):
             return []
@@ -163,12 +200,16 @@ class Instruction:
         """Is its last operand a register of the x87 stack?"""
         return bool(self.operands) and self.operands[-1].startswith("%st")
 
-    def _x87_copy_into(self, name: str) -> str | None:
+    def _x87_copied_into(self, target: str | None) -> str | None:
+        if self.format is not None:
+            return self.operands[0] if "ld" in self.name else "%st"
         if self.name == "fxch":
-            return next((one for one in self._x87_targets() if one != name), None)
+            return "%st" if target != _x87(0) else (self.operands or ["%st(1)"])[-1]
+        if self.name.startswith("fcmov"):
+            return self.operands[0 if _holds(self.name[5:]) else -1]
         if self.name in ("fst", "fstp") and self._is_of_stack:
-            return _x87(0)
-        return register(self.operands[0]) if self.name == "fld" and self._is_of_stack else None
+            return "%st"
+        return self.operands[0] if self.name == "fld" and self._is_of_stack else None
 
 
 def here() -> Instruction:
@@ -208,10 +249,38 @@ def register(operand: str | None) -> str | None:
 
 
 def _whole(operand: str | None) -> str | None:
+    """The register of which the operand is a part; None: it is none."""
     found = re.fullmatch(r"%st(?:\((\d)\))?", operand or "")
     if found is not None:
         return _x87(int(found[1] or 0))
     return _PARTS.get(operand[1:]) if operand and operand[0] == "%" else None
+
+
+def _size_of(operand: str) -> int:
+    """Bytes of a register; 0: it is none."""
+    name = operand[1:]
+    whole = _whole(operand) or ""
+    if whole.startswith("xmm"):
+        return {"x": 16, "y": 32, "z": 64}[name[0]]
+    if not whole or name == whole:
+        return 8 if whole else 0
+    if name[0] == "r":
+        return {"d": 4, "w": 2}.get(name[-1], 1)
+    return 4 if name[0] == "e" else 1 if name[-1] in "lh" else 2
+
+
+def _eflags() -> int:
+    return int(gdb.parse_and_eval("$eflags"))
+
+
+def _holds(condition: str) -> bool:
+    """Is the condition in the name of a conditional instruction true?"""
+    carry, parity, zero, sign, overflow = (bool(_eflags() & one) for one in _FLAGS)
+    of = {
+        **{"b": carry, "e": zero, "be": carry or zero, "s": sign, "o": overflow},
+        **{"p": parity, "u": parity, "l": sign != overflow, "le": zero or sign != overflow},
+    }
+    return not of[_OPPOSITE[condition]] if condition in _OPPOSITE else of[condition]
 
 
 def value(register: str) -> int:
