@@ -129,7 +129,7 @@ def test_a_host_lost_during_a_checkpoint(apart: Disks, half: Job) -> None:
     line = ["restart", "lost", "--hosts", str(hosts), "--name", "last"]
     refused = apart.head.rdb(*line, cwd="/tmp", env=apart.env)
     assert refused.returncode != 0
-    said = "checkpoint 1 of lost lacks the image of rank 2: node4 does not answer; wait for"
+    said = "checkpoint 1 of lost lacks the image of rank 2: node4 does not answer; try again"
     assert said in refused.stderr, refused.stderr
     # its disk in another machine
     shutil.copytree(apart.disk(4) / "lost" / "rank-2", apart.disk(3) / "lost" / "rank-2")
