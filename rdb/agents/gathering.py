@@ -102,10 +102,13 @@ class _Found:
         if all((self._job / name).exists() for name in needed):
             return None
         gone = self._elsewhere.failed
-        why = f"{folded(list(gone))} does not answer" if gone else "no host of the job has it"
+        why = "no host of the job has it"
+        hint = "restart another checkpoint (--at ckpt:N) or a pack"
+        if gone:
+            why = f"{folded(list(gone))} does not answer"
+            hint = "try again when the host answers, or restart an earlier pack of the job"
         raise UnknownJob(
-            f"checkpoint {number} of {self._job.name} lacks the image of rank {rank}: {why}",
-            "try again when the host answers, or restart an earlier pack of the job",
+            f"checkpoint {number} of {self._job.name} lacks the image of rank {rank}: {why}", hint
         )
 
     def _bring_rank(self, host: str, rank: int, number: int) -> None:
