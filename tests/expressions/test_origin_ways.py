@@ -27,6 +27,22 @@ static volatile int seed = 3;
 static __attribute__((noinline)) int makes(void) { return seed * 7; }
 int main(void) { put(makes()); take(); getppid(); return 0; }
 """
+# A call with a prefix, as linkers make it: its last bytes are a call, too.
+_PREFIXED = """
+#include <unistd.h>
+#define CHANGED "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc"
+volatile int got;
+static volatile int seed = 3;
+__attribute__((noinline)) void nothing(void) { seed++; }
+static __attribute__((noinline)) int makes(void) { return seed * 7; }
+static __attribute__((noinline)) void keeps(void)
+{
+	int v = makes();
+	asm volatile(".byte 0x67; call nothing" : : : CHANGED);
+	got = v;
+}
+int main(void) { keeps(); getppid(); return 0; }
+"""
 
 
 def lost(tmp_path: Path, program: Path, made: dict[str, str]) -> list[str]:
@@ -65,3 +81,15 @@ def test_a_thread_local_of_a_library(
     library = build_text("ways", _LIBRARY, level, "-fPIC", "-shared")
     program = build_text("main", _MAIN, level, str(library), f"-Wl,-rpath,{tmp_path}")
     assert not lost(tmp_path, program, {"got": "makes"})
+
+
+@pytest.mark.parametrize("flags", [(), ("-g0",)], ids=["lines", "symbols"])
+def test_kept_over_a_call_with_a_prefix(
+    tmp_path: Path, build_text: Callable[..., Path], flags: tuple[str, ...]
+) -> None:
+    program = build_text("prefixed", _PREFIXED, "-O1", *flags)
+    goal = "got" if not flags else "{int} &got"
+    done = run_rdb(tmp_path, tmp_path, "run", "--name", "job", "--", program)
+    assert done.returncode == 0, done.stderr
+    (said,) = in_console(tmp_path, "job", [f"origin {goal}"])
+    assert "  returned by makes\n" in said and said.splitlines()[-1].endswith("  computed"), said

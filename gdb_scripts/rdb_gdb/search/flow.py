@@ -158,12 +158,11 @@ def _start() -> int:
 def _before_call(returned_to: int) -> bool:
     """Goes back over a call that preserves the register, to the call instruction."""
     sp = int(gdb.parse_and_eval("(long) $rsp")) + 8  # without the return address
-    for at, _ in instructions.calls_before(returned_to):
-        found = searching.ask("last-at", addr=at, sp=sp)["position"]
-        if found is not None:
-            place.seek(found)
-            return True
-    return False
+    call = instructions.call_before(returned_to)
+    found = searching.ask("last-at", addr=call[0], sp=sp)["position"] if call else None
+    if found is not None:
+        place.seek(found)
+    return found is not None
 
 
 def _memory(

@@ -14,9 +14,11 @@ from typing import Any
 
 import gdb
 
+from ..values import symbols
+
 _OPERAND = r"(?:%fs:|\*)?[^,()]*(?:\([^()]*\))?"
 _INSTRUCTION = re.compile(
-    rf"(?:(?:bnd|rep|repz|notrack|data16|lock|rex\S*)\s+)*(\w+)\s*"
+    rf"(?:(?:bnd|repn?z?|notrack|data16|addr32|lock|[c-gs]s|rex\S*)\s+)*(\w+)\s*"
     rf"(?:({_OPERAND})(?:,({_OPERAND}))?(?:,({_OPERAND}))?)?"
 )
 _COPIES = re.compile(
@@ -46,6 +48,7 @@ _PARTS = {
     **{f"r{n}{end}": f"r{n}" for n in range(8, 16) for end in ("", "d", "w", "b")},
     **{f"{kind}mm{n}": f"xmm{n}" for n in range(32) for kind in "xyz"},
 }
+_FAR = 1 << 16  # bytes of one function that are decoded
 # Loads and stores of the x87 stack: of an integer or not, and the size's letters.
 _X87_MOVES = re.compile(r"f(i?)(?:ld|sttp|stp?)(s|ll?|t)")
 _X87_SIZES = {"s": 4, "l": 8, "t": 10, "is": 2, "il": 4, "ill": 8}
@@ -229,12 +232,19 @@ def between(first: int, last: int) -> Iterator[tuple[int, Instruction]]:
         yield one["addr"], _parsed(str(one["asm"]), one["addr"] + one["length"])
 
 
-def calls_before(returns_to: int) -> Iterator[tuple[int, Instruction]]:
-    """(address, instruction) of what may be the call that returns there."""
-    for length in (8, 5, 2, 3, 6, 7):  # 8: of __tls_get_addr, whose call has prefixes
-        at, one = next(between(returns_to - length, returns_to - length))
-        if one.next_pc == returns_to and one.name.startswith("call"):
-            yield at, one
+def call_before(returns_to: int) -> tuple[int, Instruction] | None:
+    """(address, instruction) of the call that returns there.
+
+    None: there is none, or no instruction before it has a known address: from one, all instructions
+    up to there are decoded, because the bytes of one may end like another.
+    """
+    line = gdb.find_pc_line(returns_to - 1)
+    start = line.pc if line.symtab else symbols.function_start(returns_to - 1)
+    if start is None or not start < returns_to <= start + _FAR:
+        return None
+    at = gdb.selected_inferior().architecture().disassemble(start, returns_to - 1)[-1]["addr"]
+    _, one = next(between(at, at))
+    return (at, one) if one.next_pc == returns_to and one.name.startswith("call") else None
 
 
 def _parsed(text: str, next_pc: int) -> Instruction:

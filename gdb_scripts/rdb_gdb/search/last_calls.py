@@ -95,14 +95,17 @@ def _jump() -> int | None:
 
 def _called(returns_to: int, sp: int) -> int | None:
     """The address of the called function; None: it is not the program's own, or not known."""
-    for at, one in instructions.calls_before(returns_to):
-        there: dict[str, int] | None = {}
-        if _is_indirect(one) and "(%rip)" not in one.operands[0]:
-            there = searching.ask("last-at", addr=at, sp=sp).get("registers")
-        if there is not None:
-            entered = _led_to(one, there)
-            return entered if _is_own(entered) else None
-    return None
+    call = instructions.call_before(returns_to)
+    if call is None:
+        return None
+    at, one = call
+    there: dict[str, int] | None = {}
+    if _is_indirect(one) and "(%rip)" not in one.operands[0]:
+        there = searching.ask("last-at", addr=at, sp=sp).get("registers")
+    if there is None:
+        return None
+    entered = _led_to(one, there)
+    return entered if _is_own(entered) else None
 
 
 def _is_own(pc: int) -> bool:
