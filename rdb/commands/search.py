@@ -89,12 +89,12 @@ async def calls(session: Session, function: str) -> Outcome:
     return await session.run(f"calls {function}")
 
 
-@command("last", group=Group.SEARCH, usage="last [EXPR]", needs=Need.STOPPED)
+@command("last", group=Group.SEARCH, usage="last [EXPR] [--stores]", needs=Need.STOPPED)
 async def last(session: Session, expression: str = "") -> Outcome:
     """Go to the last write of EXPR before here, in each rank in focus.
 
     Without EXPR it repeats: the write before that one. If a receive or another event wrote it, the
-    event is named.
+    event is named. A write of the value that was there already counts only with `--stores`.
     """
     return await session.run(f"last {expression}".strip())
 

@@ -129,13 +129,13 @@ class Motion:
         self.stop_points.name_end()
         self.timeline.renew()
 
-    def last_change(self, addr: int, length: int) -> StoppedLike | None:
+    def last_change(self, addr: int, length: int, kind: int) -> StoppedLike | None:
         """Goes back to just before the last change of these bytes.
 
         None: there is none; the rank does not move.
         """
         self._interrupted.clear()
-        found = self.timeline.last_change(addr, length)
+        found = self.timeline.last_change(addr, length, kind)
         if found is None:
             return None
         self.changed()

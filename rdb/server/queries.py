@@ -15,6 +15,7 @@ from typing import Any
 from rdb.errors import RdbError
 from rdb.recording.symbols.detached import SOURCES, SYMBOLS
 from rdb.recording.symbols.named import files_lack
+from rdb.replay.agent import WatchKind
 from rdb.replay.arrays import ArrayPlan
 from rdb.server.asking import asked
 from rdb.server.bisecting import Bisecting
@@ -155,9 +156,11 @@ class Queries:
         }
 
     def _last_change(self, text: str) -> Answer:
-        addr, length = (int(word, 0) for word in text.split(","))
+        """ADDRESS,LENGTH: goes to before the last change; `,access`: last read or write."""
+        addr, length, *access = text.split(",")
+        kind = WatchKind.ACCESS if access else WatchKind.WRITE
         before = str(self._timeline.position)
-        stopped = self._motion.last_change(addr, length)
+        stopped = self._motion.last_change(int(addr, 0), int(length, 0), kind)
         if stopped is None:
             return {"found": False, **self._state("")}
         answer = {"found": str(self._timeline.position) != before, **self._moved(stopped)}

@@ -19,6 +19,7 @@ from rdb.session.session import Session
 
 _BY_EVENT = re.compile(r"^Changed by event (\d+): (.*)$", re.MULTILINE)
 _NOW = re.compile(r"^Now = (.*)$", re.MULTILINE)
+_UNSURE = "An equal value may have been stored later."
 _UNCHANGED = "has not changed since the start"
 _HOPS = 64
 _WHOLE = {1: "char", 2: "short", 4: "int", 8: "long"}
@@ -89,11 +90,13 @@ class _Walk:
             debugger = await self._session.debugger(rank)
             if goal is None:
                 goal = await _object(debugger, self._expression)
-            answer = await self._run(debugger, f"last {goal.name}")
+            answer = await self._run(debugger, f"last {goal.name} --stores")
             if _UNCHANGED in answer.text:
                 return self._end(f"{goal.name} has had this value since the start of the recording")
             by = _BY_EVENT.search(answer.text)
             hop = await self._hop(debugger, goal, answer)
+            if _UNSURE in answer.text:
+                hop = replace(hop, how=", or an equal value was stored later")
             if by is None:
                 goal = await self._loaded(debugger, goal, hop)
                 if goal is None:
@@ -101,9 +104,9 @@ class _Walk:
                 continue
             came = self._messages.came(rank, int(by[1]), goal.address, goal.size)
             if came is None:
-                self._hops.append(replace(hop, how=by[2]))
+                self._hops.append(replace(hop, how=by[2] + hop.how))
                 return self._end("")
-            self._hops.append(replace(hop, how=came.how))
+            self._hops.append(replace(hop, how=came.how + hop.how))
             try:
                 send = self._messages.sent(rank, came)
             except RdbError as unknown:
@@ -127,14 +130,14 @@ class _Walk:
         answer = await self._run(debugger, f"rdb-source {goal.address:#x} {goal.size}")
         source = json_answer("rdb-source", answer.text)
         if not source:
-            self._hops.append(replace(hop, how="computed"))
+            self._hops.append(replace(hop, how="computed" + hop.how))
             return None
         function, memory, event = source["function"], source["memory"], source["event"]
         passed = ", ".join(f"passed to {one}" for one in source["passed"])
         how = passed or ("copied" if function is None else f"returned by {function}")
         if passed and function is not None:
             how = f"{passed}, returned by {function}"
-        self._hops.append(replace(hop, how=how))
+        self._hops.append(replace(hop, how=how + hop.how))
         if memory is None:
             made = await self._hop(debugger, goal, answer)
             name = "the argument" if function is None else f"{function}()"

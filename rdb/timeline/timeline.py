@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rdb.errors import RdbError
-from rdb.replay.agent import Gpr
+from rdb.replay.agent import Gpr, WatchKind
 from rdb.timeline import scan, threads
 from rdb.timeline.backward import Backward
 from rdb.timeline.branches import unanswered
@@ -95,13 +95,13 @@ class Timeline(Backward):
     def goto_end(self) -> Stopped:
         return self._motion(self._goto_end)
 
-    def last_change(self, addr: int, length: int) -> Position | None:
+    def last_change(self, addr: int, length: int, kind: int = WatchKind.WRITE) -> Position | None:
         """The position just before the last change of these bytes; None: there is none.
 
-        The timeline does not move.
+        KIND: also of accesses that leave them as they are.  The timeline does not move.
         """
         points = Points()
-        points.set_watchpoint(_LAST_CHANGE_ID, addr, length, 0)
+        points.set_watchpoint(_LAST_CHANGE_ID, addr, length, kind)
         self.control.begin()
         found = scan.last_hit(self.travel, points, self._here, self.recorded_gpr)
         return None if found is None else found.position

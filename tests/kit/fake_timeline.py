@@ -327,7 +327,7 @@ class FakeTimeline:
         self._leave(len(self.run.states) - 1)
         return Stopped("end")
 
-    def last_change(self, addr: int, length: int) -> Position | None:
+    def last_change(self, addr: int, length: int, kind: int = 0) -> Position | None:
         for index in range(self.index - 1, -1, -1):
             if self._bytes(index, addr, length) != self._bytes(index + 1, addr, length):
                 return Position(0, (Steps(index),) if index else ())

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gdb
 
 from .. import link
+from ..search import searching, stores
 from ..search.watched import in_memory, length
 from ..state import history, place
-from ..values.quoting import unquoted
 from .command import Command, command, typed
 
 
 @command("last", gdb.COMMAND_DATA)
 class Last(Command):
-    """Go back to where a value was last changed: last EXPRESSION
+    """Go back to where a value was last changed: last EXPRESSION [--stores]
     Stops just before the instruction or the event that changed it, and prints the value it had
-    (Was) and got (Now).  Without EXPRESSION, looks further back for the same object."""
+    (Was) and got (Now).  Without EXPRESSION, looks further back for the same object.
+    With --stores an instruction counts, too, that stores the value that is there already."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,14 +28,15 @@ class Last(Command):
         self._address = 0
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        text = unquoted(argument)
+        options = searching.Options(argument, "last EXPRESSION [--stores]", "--stores")
+        text = options.text
         link.connection()
         if text:
             self._find(text)
         elif self._type is None:
             raise gdb.GdbError("Usage: last EXPRESSION")
         with history.log.command(typed("last", text or self._text)):
-            self._go()
+            self._go(stores.last if "--stores" in options else stores.last_change)
 
     def _find(self, text: str) -> None:
         value, self._address, said = in_memory(text)
@@ -48,17 +51,18 @@ class Last(Command):
         except gdb.error as error:
             return f"<{error}>"
 
-    def _go(self) -> None:
+    def _go(self, find: Callable[[int, int], dict[str, Any]]) -> None:
         now = self._value()
         with link.calm():
-            answer = link.ask("last-change", f"{self._address:#x},{length(self._type)}")
+            answer = find(self._address, length(self._type))
             if answer["found"]:
-                place.forget(answer)
                 place.rearm()
         if not answer["found"]:
             gdb.write(f"{self._text} has not changed since the start of the recording.\n")
             return
         gdb.write(f"Was = {self._value()}\nNow = {now}\n")
+        if answer.get("unsure"):
+            gdb.write("An equal value may have been stored later.\n")
         if "by" in answer:
             gdb.write(f"Changed by event {answer['by']}: {answer['describe']}\n")
         place.show()

@@ -16,10 +16,10 @@ import gdb
 
 from ..values import symbols
 
-_OPERAND = r"(?:%fs:|\*)?[^,()]*(?:\([^()]*\))?"
+_OPERAND = r"(?:%fs:|\*)?[^,(){}]*(?:\([^()]*\))?(?:\{\S*\})?"
 _INSTRUCTION = re.compile(
     rf"(?:(?:bnd|repn?z?|notrack|data16|addr32|lock|[c-gs]s|rex\S*)\s+)*(\w+)\s*"
-    rf"(?:({_OPERAND})(?:,({_OPERAND}))?(?:,({_OPERAND}))?)?"
+    rf"(?:({_OPERAND})(?:,({_OPERAND}))?(?:,({_OPERAND}))?(?:,({_OPERAND}))?)?"
 )
 _COPIES = re.compile(
     r"mov([bwlqd]|abs|be|nti)?|movs[sd]|v?mov[dq]|v?mov(ap|up|ntp)[sd]|v?movdq[au](8|16|32|64)?"
@@ -34,6 +34,11 @@ _OPPOSITE = {
     **{"nb": "b", "nbe": "be", "nu": "u"},
 }
 _NO_TARGET = re.compile(r"(cmp(?!xchg)|test|v?u?comis|bt$|push|j|call|nop|endbr|ret|leave|hlt|ud2)")
+# These only read a memory operand, even if it is the last.
+_READS = re.compile(
+    r"cmp.*|v?p?test.*|bt[wlq]?|j.*|nop.*|prefetch.*|v?u?comis.*|i?(mul|div)[bwlq]?|scas.*"
+    r"|f(?!n?st|ist|bstp|n?save|xsave).*|v?ldmxcsr|f?xrstor.*|clflush.*"
+)
 # Registers that are written without being the last operand.
 _IMPLICIT = (
     (re.compile(r"i?(mul|div)[bwlq]?"), ("rax", "rdx")),
@@ -100,6 +105,19 @@ class Instruction:
         is_part = re.match("r", _whole(last) or "") and _size_of(last) < 4
         return not is_part or end <= _size_of(last)
 
+    def stores_into(self, address: int, length: int) -> bool:
+        """Does it store into these bytes, of which it is known to access some?"""
+        if not self.operands:
+            return False
+        if self._pushes or self.name.startswith("call"):
+            at, size = value("rsp") - 8, 8
+        elif self.name in _STRINGS:
+            at, size = self.address(self.operands[-1]) or 0, self.size
+        else:
+            only_reads = _READS.fullmatch(self.name)
+            return not only_reads and self.address(self.operands[-1]) is not None
+        return at < address + length and address < at + size
+
     @property
     def _pushes(self) -> bool:
         return re.fullmatch("pushq?", self.name) is not None
@@ -153,6 +171,7 @@ class Instruction:
         """Address of an operand; None: it is no memory.  OF: the value of a register, if not the
         present one."""
         base, of = 0, of or value
+        operand = operand.partition("{")[0]  # without a mask
         if operand.startswith("%fs:"):  # thread-local
             operand, base = operand[4:], int(gdb.parse_and_eval("(long) $fs_base"))
         if re.match("%[de]s:", operand):  # of a string instruction
