@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
-from gdbdriver import in_console
+from gdbdriver import Gdb, in_console
 
 # In the order in which step() prints them.
 COMPARISONS = [
@@ -61,3 +61,28 @@ def test_each_command(tmp_path: Path, build: Build) -> None:
     said = in_console(tmp_path, "job", [command for command, _ in steps])
     for (command, expected), answer in zip(steps, said, strict=True):
         assert re.search(expected, answer) and "branch" not in answer, f"{command}: {answer}"
+
+
+ALONE = ["trim(title)", "trim(of%label)", "trim(s)", "trim(of%parts(3))"]
+TEXTS = ["first", "firstx", "arg", ""]
+
+
+def test_a_trim_alone(tmp_path: Path, build: Build) -> None:
+    done = run_rdb(tmp_path, tmp_path, "run", "--name", "job", "--", build("trims.f90", "-O0"))
+    assert done.returncode == 0, done.stderr
+    steps = [
+        ("goto start", ""),
+        ("find-event write --next", ""),
+        *((f"print {one}", f"= '{text}'\n") for one, text in zip(ALONE, TEXTS, strict=True)),
+        ("display trim(title)", r"1: trim\(title\) = 'first'\n"),
+        ("watch trim(title)", re.escape("trim(title)")),
+        ("continue", r"Old value = 'first'\nNew value = 'thirt'\n"),
+        ("next", r"New value = 'third'\n(.*\n)*1: trim\(title\) = 'third'"),
+    ]
+    said = in_console(tmp_path, "job", [command for command, _ in steps])
+    for (command, expected), answer in zip(steps, said, strict=True):
+        assert re.search(expected, answer) and "branch" not in answer, f"{command}: {answer}"
+    with Gdb("job", home=tmp_path) as gdb:  # at its own prompt
+        gdb.run("find-event write --next")
+        for one, text in zip(ALONE, TEXTS, strict=True):
+            assert f"= '{text}'\n" in gdb.run(f"print {one}")

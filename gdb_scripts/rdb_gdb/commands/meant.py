@@ -62,7 +62,9 @@ def execute(line: str, from_tty: bool = False) -> None:
     with meant.here(expression, as_gdb=True) as means, symbols.evaluating():
         plain = predicates.in_gdbs(means.text)
         text = subscripts.for_gdb(plain)
-        compares = texts.SAME in text and (_WATCH.match(command) or command.startswith("disp"))
+        compares = any(one in text for one in (texts.SAME, texts.TRIM)) and (
+            _WATCH.match(command) or command.startswith("disp")
+        )
         if (
             compares  # its result would have another type in frames of another language
             or pyvalues.expression(predicates.rest(expression)) is not None

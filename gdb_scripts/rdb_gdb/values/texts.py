@@ -15,7 +15,7 @@ from . import elements
 from .functions import function
 from .lookups import is_own, seen
 
-SAME, SAME_TWO = "$_rdb_same_text", "$_rdb_same_texts"
+SAME, SAME_TWO, TRIM = "$_rdb_same_text", "$_rdb_same_texts", "$_rdb_trim"
 _QUOTES = ("'", '"')
 _NAME = r"(?<![\w$.>:%])[A-Za-z_$][\w$:]*"
 _TERM_OF_C = rf"(?:\*\s*)?{_NAME}(?:\s*(?:\.|->)\s*\w+|\s*\[[^\[\]]*\]|\([^()]*\))*"
@@ -32,7 +32,7 @@ _IN_FORTRAN = re.compile(
     rf"|(?P<a3>{_TERM_OF_FORTRAN})\s*(?P<sign3>{_SIGN})\s*(?P<text3>{_TERM_OF_FORTRAN})",
     re.IGNORECASE,
 )
-_TRIM = re.compile(rf"trim\s*\(\s*({_TERM_OF_FORTRAN}|{_TEXT})\s*\)", re.IGNORECASE)
+_TRIM = re.compile(rf"(?<![\w$%])trim\s*\(\s*({_TERM_OF_FORTRAN}|{_TEXT})\s*\)", re.IGNORECASE)
 _LENGTH_MAX = 1 << 20  # GDB crashes if it cannot allocate the memory
 _STD = (("_M_dataplus._M_p", "_M_string_length"), ("_M_str", "_M_len"))
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
@@ -64,7 +64,8 @@ def for_gdb(expression: str) -> str:
             return same
         return f"(.not. {same})" if spoken == "fortran" else f"(!{same})"
 
-    return way.sub(call, expression)
+    expression = way.sub(call, expression)
+    return _TRIM.sub(rf"{TRIM}(\1)", expression) if trims else expression
 
 
 def _untrimmed(term: str) -> str:
@@ -99,6 +100,15 @@ def _same_text(value: Any, literal: Any) -> Any:
 def _same_texts(value: Any, other: Any) -> Any:
     """Are these texts of the program the same?"""
     return _same(value, _said(other))
+
+
+@function("_rdb_trim")
+def _trimmed(value: Any) -> Any:
+    """The text without the blanks at its end."""
+    said = _said(value).rstrip(b" ")
+    kind = value.type.strip_typedefs()
+    kind = kind.target() if kind.code in (*_REFERENCES, gdb.TYPE_CODE_PTR) else kind
+    return gdb.Value(said, kind.target().array(1, len(said)))
 
 
 def _same(value: Any, wanted: bytes) -> Any:
