@@ -113,3 +113,15 @@ def test_each_command(home: Path) -> None:
     said = in_console(home, "job", [command for command, _ in steps])
     for (command, expected), answer in zip(steps, said, strict=True):
         assert re.search(expected, answer) and "branch" not in answer, f"{command}: {answer}"
+
+
+def test_at_gdbs_own_prompt(gdb: Gdb, home: Path) -> None:
+    gdb.run("goto END")
+    for one, value in zip(KEYS, printed(home)[-1], strict=False):
+        said = gdb.run(f"display {one}")
+        assert said.strip().endswith(f" = {value}"), said
+    for one in REFUSED:
+        assert "<error: " in gdb.run(f"display {one}")
+    said = gdb.run('watch sim::all.named["key 1"]')
+    assert "Watchpoint 1" in said and 'Much faster: rdb-meant watch sim::all.named["key 1"]' in said
+    assert "in a branch" not in gdb.run("when")

@@ -8,6 +8,7 @@ from typing import Any
 import gdb
 
 from .. import link
+from ..loading import at_load
 from ..state import conditions, meant
 from ..values import absent, predicates, pyvalues, quoting, subscripts, symbols, texts
 from ..values.words import names
@@ -107,6 +108,19 @@ end"""
 
 
 _taken = False
+
+
+@at_load
+def advise() -> None:
+    gdb.events.breakpoint_created.connect(_advise)
+
+
+def _advise(point: Any) -> None:
+    """Of a map's element at GDB's own prompt GDB looks at each instruction."""
+    if point.type != gdb.BP_WATCHPOINT or not link.opened():
+        return
+    if subscripts.for_gdb(point.expression) != point.expression:
+        gdb.write(f"Much faster: rdb-meant watch {point.expression}\n")
 
 
 @when_opened

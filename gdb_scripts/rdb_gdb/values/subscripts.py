@@ -19,6 +19,7 @@ _BEFORE = re.compile(r"(?:(?:\.|->|::)\s*)?[A-Za-z_$][\w$]*\s*\Z")
 _CALLS = re.compile(r"(?<!\$_rdb_bound)(?<!\$_rdb_element)(?<=\w)\s*\(")
 _LANGUAGES = ("c++", "c", "asm")  # of frames of libraries, too
 _PAIRS = {"]": "[", ")": "("}
+MAP = r"std::(\w+::)*(unordered_)?map<"
 _WHOLE = (*(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_BOOL), gdb.TYPE_CODE_CHAR)
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 
@@ -109,11 +110,11 @@ def _map(value: Any) -> Any:
     if value.type.strip_typedefs().code != gdb.TYPE_CODE_STRUCT:
         return None
     value = nodes.of_library(value)
-    return value if re.match(r"std::(\w+::)*(unordered_)?map<", value.type.name or "") else None
+    return value if re.match(MAP, value.type.name or "") else None
 
 
 @function("_rdb_element")
-def _element(value: Any, key: Any) -> Any:
+def element(value: Any, key: Any) -> Any:
     """$_rdb_element(MAP, KEY): pointer to the element with that key."""
     found = _map(value)
     if found is None:
