@@ -19,7 +19,7 @@ import gdb
 from .. import link
 from ..link import progress
 from ..loading import at_load
-from ..values import absent, inherited, predicates, symbols, texts
+from ..values import absent, inherited, predicates, prologue, symbols, texts
 from ..values.functions import Function, function
 from ..values.lookups import NoneOfOwn, Unbound
 from ..values.own_frames import in_own_file, lacks, own_frames
@@ -70,12 +70,14 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
             this = this_of(frame) if members and frame != chosen else None
             name = "" if frame.function() is None else called(frame.function())
             said = described(told, members, name, this and object_called(this))
+            unset = prologue.unset(one.name for one in variables)
+            said = "; ".join(one for one in (said, unset) if one)
             full = inherited.in_full(expression, variables, list(names(expression)))
             text = in_frame(replaced(texts.for_gdb(full), modules), variables)
             try:
                 yield Meant(text, said)
             except gdb.error as error:
-                without = absent.why(text, names(text))
+                without = absent.why(text, names(text)) or unset
                 if not without:
                     raise
                 raise gdb.error(f"{without}.") from error

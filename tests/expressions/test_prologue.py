@@ -1,0 +1,64 @@
+"""A function that is just beginning has not stored its arguments yet: the commands say so."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import Build
+from gdbdriver import Recorded
+
+_D = """
+import core.sys.posix.unistd;
+extern (C) void scale(double[] a, int by)
+{
+    foreach (ref x; a)
+        x *= by;
+}
+void main()
+{
+    scale([1.0, 2.0, 3.0], 2);
+    getppid();
+}
+"""
+_C = """
+#include <unistd.h>
+static int total;
+__attribute__((noinline)) void scale(double (*a)[3], int by)
+{
+	(*a)[1] *= by + total;
+}
+int main(void)
+{
+	double a[] = {1, 2, 3};
+	scale(&a, 2);
+	getppid();
+	return 0;
+}
+"""
+_LANGUAGES = {"d": ("gdc", _D, "a", "true"), "c": ("gcc", _C, "*a", "1")}
+_LATER = "not stored yet, the function is just beginning"
+
+
+@pytest.mark.parametrize("language", ["d", "c"])
+def test_before_it_has_stored_them(tmp_path: Path, build: Build, language: str) -> None:
+    compiler, text, name, true = _LANGUAGES[language]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}")
+    source = tmp_path / f"early.{language}"
+    source.write_text(text)
+    with Recorded(tmp_path, build(source, "-O0", compiler=compiler), source).gdb() as gdb:
+        gdb.run("break *scale")
+        gdb.run("continue")
+        for _ in range(2):
+            assert gdb.fails(f"print all({name} > 0)") == f"a: {_LATER}."
+            assert f"\n(by: {_LATER})\n" in gdb.run("print by")
+            assert f"\n(by: {_LATER})\n" in gdb.run("rdb-meant display by")
+            gdb.run("stepi")
+        if language == "c":
+            assert _LATER not in gdb.run("print total")
+        gdb.run("next")
+        assert gdb.run(f"print all({name} > 0)").endswith(f"= {true}\n")
+        assert gdb.run("print by").endswith("= 2\n")
+        assert _LATER not in gdb.run("last by")
