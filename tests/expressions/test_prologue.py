@@ -25,7 +25,7 @@ void main()
 _C = """
 #include <unistd.h>
 static int total;
-__attribute__((noinline)) void scale(double (*a)[3], int by)
+__attribute__((noipa)) void scale(double (*a)[3], int by)
 {
 	(*a)[1] *= by + total;
 }
@@ -62,3 +62,12 @@ def test_before_it_has_stored_them(tmp_path: Path, build: Build, language: str) 
         assert gdb.run(f"print all({name} > 0)").endswith(f"= {true}\n")
         assert gdb.run("print by").endswith("= 2\n")
         assert _LATER not in gdb.run("last by")
+
+
+def test_optimized_code_knows_where_they_are(tmp_path: Path, build: Build) -> None:
+    source = tmp_path / "early.c"
+    source.write_text(_C)
+    with Recorded(tmp_path, build(source, "-O2"), source).gdb() as gdb:
+        gdb.run("break *scale")
+        gdb.run("continue")
+        assert gdb.run("print by").endswith("= 2\n")

@@ -14,7 +14,7 @@ import gdb
 from . import alive, symbols
 
 _SYMBOL = re.compile(r"^Symbol (\S+) is ", re.MULTILINE)
-_ON_STACK = re.compile(r"DW_OP_fbreg|frame base")
+_ON_STACK = re.compile(r"(?!multi-location).*?(DW_OP_fbreg|frame base)", re.DOTALL)
 
 
 def unset(names: Iterable[str]) -> str:
@@ -24,6 +24,6 @@ def unset(names: Iterable[str]) -> str:
     if function is None or frame.pc() > (gdb.find_pc_line(function.start).last or 0):
         return ""
     said = _SYMBOL.split(symbols.scope(frame.pc()))
-    on_stack = {name for name, text in zip(said[1::2], said[2::2]) if _ON_STACK.search(text)}
+    on_stack = {name for name, text in zip(said[1::2], said[2::2]) if _ON_STACK.match(text)}
     found = [one for one in dict.fromkeys(names) if one in on_stack]
     return f"{', '.join(found)}: not stored yet, the function is just beginning" if found else ""
