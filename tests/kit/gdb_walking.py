@@ -11,8 +11,14 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from gdbdriver import Gdb, GdbError
+from gdbdriver import GENERAL, Gdb, GdbError
 
+# Of the innermost frame: at the end of a recording another one is selected.
+_REGISTERS = (
+    "python one = gdb.newest_frame(); "
+    "print(*(f'{name}={one.read_register(name).format_string(format=\"x\")}' for name in "
+    f"{(*GENERAL, 'fs_base', 'gs_base')}))"
+)
 _HASH = "python import rdb_gdb.link; print(rdb_gdb.link.ask('hash')['hash'])"
 _POINTS_MAX = 4
 _MOTIONS = (
@@ -36,7 +42,7 @@ class Seen:
     position: str
     branch: bool
     thread: int | None
-    registers: tuple[tuple[str, str], ...]
+    registers: tuple[str, ...]
     hashed: str
     points: tuple[tuple[str, ...], ...]
 
@@ -131,7 +137,7 @@ class GdbWalk:
             position=state["position"],
             branch=state["branch"],
             thread=state["thread"],
-            registers=tuple(sorted(self.gdb.registers().items())),
+            registers=tuple(self.gdb.run(_REGISTERS).split()),
             hashed=self.gdb.run(_HASH).split()[-1],
             points=tuple(
                 sorted(
