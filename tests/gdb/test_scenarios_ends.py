@@ -107,6 +107,16 @@ def test_row_27_the_recording_ends_exactly_there(ended: Ended, how: str) -> None
         assert everything(gdb) == end
 
 
+def test_finish_at_the_end_after_a_change(ended: Ended) -> None:
+    """The end's frame was selected by rdb, not by the user, also when memory has been written."""
+    with ended("exit").gdb() as gdb:
+        for command in ("goto END", "set var written = 7"):
+            gdb.run(command)
+            gdb.run(f"rdb-state --command {command}")
+        assert gdb.integer("written") == 7
+        assert "Run till exit from #0 " in gdb.run("finish")
+
+
 def test_row_27_killed_from_outside(build: Build, tmp_path: Path) -> None:
     source = "scenario_ends.c"
     program = build(source, "-O0")

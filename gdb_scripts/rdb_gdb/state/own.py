@@ -34,7 +34,7 @@ def select(answer: dict[str, Any]) -> bool:
     global _stood, _signalled, _selected
     here, before, signalled = (answer["serial"], answer["position"]), _stood, _signalled
     _stood, _signalled = here, False
-    if here != before:
+    if here != before and not _is_selected():  # it stays selected when the user writes memory
         _selected = None
     if here != before and (signalled or (answer["at_end"] and not answer["branch"])):
         try:
@@ -75,11 +75,16 @@ def _lines_are_of(frame: Any) -> None:
 def from_here() -> None:
     """Hook before `finish`: makes it finish the innermost frame, as step and next do, unless the
     user has selected another frame."""
+    if _is_selected():
+        gdb.newest_frame().select()
+
+
+def _is_selected() -> bool:
+    """Is the frame selected that `select` selected?"""
     try:
-        if _selected is not None and gdb.selected_frame() == _selected:
-            gdb.newest_frame().select()
+        return _selected is not None and bool(gdb.selected_frame() == _selected)
     except gdb.error:
-        return  # no frame: `finish` reports that
+        return False  # there is no frame
 
 
 def innermost() -> Any:
