@@ -10,7 +10,7 @@ import re
 import gdb
 
 from . import elements, symbols
-from .own_frames import own_symtab
+from .own_frames import in_own_file, own_frames, own_symtab
 
 # A text that is quoted as a whole; '\'' is a shell's ' within '.
 _WHOLE = re.compile(r"'(?:[^'\\]|'\\''|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
@@ -67,12 +67,28 @@ class Unreadable(gdb.GdbError):
 def need_condition(text: str) -> str:
     """Returns TEXT.  Raises Constant for a constant, which never changes, and Unreadable for an
     expression that stores to memory."""
-    stores = _STORES_IN.get(elements.language(text), _STORES)
+    stores = _STORES_IN.get(_language(text), _STORES)
     if stores.search(_TEXTS.sub(" ", text)):
         raise Unreadable(f"{text} stores to memory; to compare write x == 3.")
     if is_constant(text):
         raise Constant(f"{text} is a constant; name a variable that can change, as in x > 0.")
     return text
+
+
+def _language(text: str) -> str:
+    """The language in which the program has the text, also inside of a library in C."""
+    try:
+        frame = gdb.selected_frame()
+        if frame.level() or in_own_file(frame):
+            return elements.language(text)
+        own = own_frames()
+    except gdb.error:
+        return elements.language(text)  # there is no frame
+    if own:
+        return str(own[0].language())
+    main = gdb.lookup_global_symbol("main")  # it has returned
+    of_ada = main is not None and main.symtab.filename.lower().endswith(".adb")
+    return "ada" if of_ada else elements.language(text)
 
 
 def is_constant(text: str) -> bool:
