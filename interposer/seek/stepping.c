@@ -273,6 +273,15 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 		hot_stubs_leave(uc);
 		pc = uc_pc(uc);
 	}
+	if (stepping.returning) { /* before any look at the place, which may be in the midst of a patch */
+		stepping.returning = false;
+		if (trampoline_inside(uc))
+			trampoline_leave(uc);
+		stepping_land(uc);
+		hit = stepping.event_hit;
+		stepping.event_hit.id = 0;
+		return event_settled(uc, &hit);
+	}
 	if (trampoline_armed()) {
 		if (info->si_code != TRAP_PERF && trampoline_trap(uc))
 			return stepping.hot ? stepping_counted(uc) : stepping_at_trampoline(uc);
@@ -282,13 +291,6 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 		if (trampoline_inside(uc))
 			trampoline_leave(uc);
 		pc = uc_pc(uc);
-	}
-	if (stepping.returning) {
-		stepping.returning = false;
-		stepping_land(uc);
-		hit = stepping.event_hit;
-		stepping.event_hit.id = 0;
-		return event_settled(uc, &hit);
 	}
 	if (info->si_code == TRAP_PERF)
 		return stepping.stepping ? GO_ON : hardware_watch(uc);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from replicas import Recorded, record
@@ -12,6 +13,8 @@ from rdb.recording.log.record import Kind
 from rdb.replay.agent import AgentClient, StopReason, WatchKind
 
 LOOKED_AT = 2
+PATCH = 5
+"""Bytes."""
 SOON = 700
 """Arrivals: a hit costs a signal."""
 FALSE = b"\x22\x00\x27"  # const8 0, end
@@ -93,3 +96,18 @@ def test_looks_at_what_tells_the_place_are_not_the_programs(rec: Recorded, kind:
                 agent.close()
             assert seen[0][0] is StopReason.TARGET
             assert seen[0] == seen[1], (event, offset, kind)
+
+
+def test_the_answer_before_a_switch_at_the_same_call(tmp_path: Path) -> None:
+    """The call of the clock returns to bytes that the patch for the switch has replaced."""
+    rec = record("threads_clocks.c", tmp_path, "-pthread", "-O0", arguments=["--slice", "1"])
+    records = LogIndex(rec.path / "rank-0").records()
+    events = [one.event for one in records if one.kind is Kind.PREEMPT]
+    agent, near = rec.replica(), 0
+    for event in events:
+        answered = agent.run(until_event=event - 1)
+        assert (answered.reason, answered.event) == (StopReason.TARGET, event - 1)
+        stopped = agent.run(until_event=event)
+        near += 0 < answered.gpr.rip - stopped.gpr.rip < PATCH
+    rec.close()
+    assert near, f"none of {len(events)} switches is of this kind"
