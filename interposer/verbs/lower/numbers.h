@@ -27,7 +27,8 @@ uint32_t number_peer_shown(uint32_t lower);
 int number_peer(uint32_t *number, struct ibv_ah_attr *address);
 /* Changes an address alone: to that of the first rank that was there. */
 void number_address(struct ibv_ah_attr *address);
-/* Whether a new object may have this number: no other object is shown under it (QP: in the job; keys: in this rank). */
+/* Whether a new object may have this number: no other object is shown under it (lkeys: in this rank; others: in the
+ * job). */
 bool number_free(enum number_kind kind, uint32_t number);
 /* The object with this number was destroyed. */
 void number_forget(enum number_kind kind, uint32_t shown);

@@ -201,11 +201,13 @@ void number_address(struct ibv_ah_attr *address)
 
 bool number_free(enum number_kind kind, uint32_t number)
 {
-	if (kind != NUMBER_QP)
-		return !by_shown(&numbers.own, kind, number) &&
-		       !(kind == NUMBER_RKEY && window(&numbers.own, number, true));
+	uint32_t lower;
+	if (kind == NUMBER_LKEY)
+		return !by_shown(&numbers.own, kind, number);
+	/* an rkey that another rank knows as its own would be taken for that one: number_rkey_of() */
 	for (unsigned i = 0; i < numbers.nranks; i++)
-		if (by_shown(&numbers.ranks[i], kind, number))
+		if (kind == NUMBER_RKEY ? rkey_of(&numbers.ranks[i], number, &lower)
+					: by_shown(&numbers.ranks[i], kind, number) != NULL)
 			return false;
 	return true;
 }
