@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from events import finalized
+from events import finalized, written
 
 from rdb.errors import RdbError
 from rdb.live.cut.consistent import Cut, Traffic
@@ -38,11 +38,8 @@ def silent_event(
             cut = traffic.cut(rank, event)
         except RdbError:
             continue
-        said = any(
-            job.rank(one).describe(number).startswith("write(1,")
-            for one, until in cut.events.items()
-            for number in range(1, until + 1)
-        )
-        if not said and not any(finalized(job, *one) for one in cut.events.items()):
+        if not written(job, cut.events) and not any(
+            finalized(job, *one) for one in cut.events.items()
+        ):
             return event
     raise AssertionError("there is no such event")

@@ -6,6 +6,8 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable
 
+from events import written
+
 from rdb.live.cut.consistent import Cut
 from rdb.recording import Job
 
@@ -41,12 +43,7 @@ def restart_at(
     assert done.returncode == 0, f"{where}: {done.stderr}"
     again = Counter(done.stdout.splitlines())
     assert again <= said, where
-    written = sum(
-        job.rank(one).describe(number).startswith("write(1,")
-        for one, until in cut.events.items()
-        for number in range(1, until + 1)
-    )
-    assert again.total() == said.total() - written, where
+    assert again.total() == said.total() - written(job, cut.events), where
     verified = rdb("replay", "cut", "--verify")
     assert verified.returncode == 0, f"{where}: {verified.stderr}"
     rdb("rm", "cut")
