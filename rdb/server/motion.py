@@ -130,7 +130,7 @@ class Motion:
         self.timeline.renew()
 
     def last_change(self, addr: int, length: int, kind: int) -> StoppedLike | None:
-        """Goes back to just before the last change of these bytes.
+        """Goes back to just before the last change of these bytes, or access of that KIND.
 
         None: there is none; the rank does not move.
         """

@@ -98,7 +98,8 @@ class Timeline(Backward):
     def last_change(self, addr: int, length: int, kind: int = WatchKind.WRITE) -> Position | None:
         """The position just before the last change of these bytes; None: there is none.
 
-        KIND: also of accesses that leave them as they are.  The timeline does not move.
+        KIND: other than WRITE, accesses count that leave them as they are.  The timeline does not
+        move.
         """
         points = Points()
         points.set_watchpoint(_LAST_CHANGE_ID, addr, length, kind)

@@ -16,13 +16,12 @@ from ..values.lookups import Unbound, Undefined, Unsuited
 from ..values.own_frames import lacks
 from ..values.predicates import Evaluation
 from ..values.words import functions_named, names_of_python, unknown_everywhere
-from . import searching
+from . import searching, stores
 
 _LOOKS = 33  # events at which the names are searched
 _CALLS = 500
 _CHANGES = 8  # of the number of references to a function
 _NOWHERE = "the program has no variable and no function of this name."
-
 
 _Seek = Callable[[int, float], None]
 
@@ -41,7 +40,7 @@ def _looks(
         yield _some_of(of_log, first, last)
     if cpython.running() is not None:
         yield {last - (1 << bit) for bit in range((last - first).bit_length())}
-        low = max((event for event, ran in looked.items() if ran), default=None)
+        low = _last_run(looked)
         if low is not None:
             high = min((event for event in looked if event > low), default=last + 1)
             while high - low > 1:
@@ -54,6 +53,10 @@ def _looks(
     yield {last - distance for distance in near}
     yield {first + distance for distance in near}
     yield _some_of("mpi", first, last)
+
+
+def _last_run(looked: dict[int, bool]) -> int | None:
+    return max((event for event, ran in looked.items() if ran), default=None)
 
 
 def _some_of(query: str, first: int, last: int) -> set[int]:
@@ -145,17 +148,18 @@ class Judge:
 
         A call and a return change the number of references to the function, its first word.
         """
-        end = max((event for event, ran in looked.items() if ran), default=None)
+        end = _last_run(looked)
         if end is None:
             return
         for name in names_of_python(self.expression):
             seek(end, 1)
             address = pynames.function(name.rpartition("::")[0])
-            for _ in range(_CHANGES) if address is not None else ():
-                answer = link.ask("last-change", f"{address:#x},8")
+            if address is None:
+                continue
+            for _ in range(_CHANGES):
+                answer = stores.last_change(address, 8)
                 if not answer["found"]:
                     break
-                place.forget(answer)
                 here = link.ask("name")["name"]
                 yield answer["event"]
                 place.seek(here)
