@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "arch/registers.h"
 #include "seek/answers.h"
 #include "seek/breakpoints.h"
 #include "seek/channel.h"
@@ -243,7 +244,7 @@ void agent_diverged(ucontext_t *uc, const char *text)
 bool agent_faulted(const siginfo_t *info, ucontext_t *uc)
 {
 	const bool paused = watch_pause();
-	enum verdict v = stepping_guarded(info, uc);
+	enum verdict v = uc_fault_fetched(uc) ? stepping_unfetched(info, uc) : stepping_guarded(info, uc);
 	bool displaced = v == NOT_OURS && stepping_displaced(uc);
 
 	after(v, uc, paused);

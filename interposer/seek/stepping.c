@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include "seek/changes.h"
+#include "seek/executable.h"
 #include "text/hot_stubs.h"
 #include "interface/layout.h"
 #include "base/lower.h"
@@ -340,6 +341,19 @@ bool stepping_missed(ucontext_t *uc, uint64_t *spent_ns)
 	return true;
 }
 
+/* No int3 is met where the program cannot fetch an instruction: the fault is the arrival.  It has been counted if the
+ * fault comes when we let the processor try the instruction. */
+enum verdict stepping_unfetched(const siginfo_t *info, ucontext_t *uc)
+{
+	const uint64_t pc = uc_pc(uc);
+
+	if (!stepping.running || (uint64_t)info->si_addr != pc || !RDB_IS_UPPER(pc) || stepping.temporary ||
+	    stepping.single || stepping.over || stepping.finishing || stepping.returning || executable(pc))
+		return NOT_OURS;
+	stepping_text_out(uc);
+	return stepping_settle(uc, true, NULL, false) == STOPPED ? STOPPED : NOT_OURS;
+}
+
 static bool lift(ucontext_t *uc, uint64_t addr, bool write)
 {
 	bool text = text_guard_any() && (write ? text_guard_touched(addr, 1) : text_guard_hides(addr, 1));
@@ -409,6 +423,7 @@ enum verdict stepping_end(ucontext_t *uc, enum agent_stop_reason reason, uint32_
 
 void stepping_remapped(uint64_t start, uint64_t end)
 {
+	executable_changed(start, end);
 	breakpoints_forget(start, end);
 	watch_remapped(start, end);
 	stepping.remapped = true;
@@ -424,6 +439,7 @@ void stepping_asked(void)
 
 void stepping_reprotected(uint64_t start, uint64_t end)
 {
+	executable_changed(start, end);
 	watch_remapped(start, end);
 	if (stepping.running && !stepping.stepping)
 		look_at_text_again(start, end);
@@ -491,7 +507,7 @@ static enum verdict go(ucontext_t *uc)
 	if (turns_pending())
 		return GO_ON;
 	p = breakpoints_at(uc_pc(uc));
-	return p && p->inserted ? stepping_over(uc) : GO_ON;
+	return (p && p->inserted) || !executable(uc_pc(uc)) ? stepping_over(uc) : GO_ON;
 }
 
 enum verdict stepping_run(ucontext_t *uc, const struct agent_request *rq)

@@ -2,6 +2,7 @@
 #include "arch/registers.h"
 #include "seek/stepping_state.h"
 #include "seek/changes.h"
+#include "seek/executable.h"
 #include "seek/page_guard.h"
 #include "text/registers.h"
 #include "seek/text_guard.h"
@@ -83,6 +84,14 @@ static const struct watch_hit *look(const struct emulated *did, bool exact, stru
 	return hit;
 }
 
+static enum emulation carry_out(ucontext_t *uc, struct emulated *did)
+{
+	if (executable(uc_pc(uc)))
+		return emulate(uc, stepping.real, did);
+	*did = (struct emulated){0};
+	return EMU_OPAQUE;
+}
+
 /* Stepping: emulates until an instruction needs the processor, or the program stops. */
 enum verdict stepping_advance(ucontext_t *uc)
 {
@@ -99,7 +108,7 @@ enum verdict stepping_advance(ucontext_t *uc)
 			undo_log_unknown(stepping.stop.steps);
 			return GO_ON;
 		}
-		how = emulate(uc, stepping.real, &did);
+		how = carry_out(uc, &did);
 		if (how != EMU_DONE) {
 			undo_log_unknown(stepping.stop.steps);
 			stepping_execute(uc, how, &did);
@@ -128,7 +137,7 @@ static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 		struct place *p;
 		bool marked;
 
-		how = emulate(uc, stepping.real, &did);
+		how = carry_out(uc, &did);
 		if (how != EMU_DONE) {
 			if (here)
 				stepping_execute(uc, how, &did);
@@ -215,7 +224,7 @@ enum verdict stepping_at_guarded(ucontext_t *uc)
 
 	for (unsigned n = 0; n < AHEAD_GUARD && v == GO_ON; n++) {
 		const struct place *p;
-		enum emulation how = emulate(uc, stepping.real, &did);
+		enum emulation how = carry_out(uc, &did);
 
 		if (how != EMU_DONE) {
 			if (here)

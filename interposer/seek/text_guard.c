@@ -144,6 +144,15 @@ void text_guard_forget(void)
 	npages = 0;
 }
 
+bool text_guard_open_protection(uint64_t addr, int *prot)
+{
+	const struct page *p = find(addr);
+
+	if (p)
+		*prot = p->open;
+	return p;
+}
+
 bool text_guard_touched(uint64_t addr, uint64_t len)
 {
 	return npages && (find(addr) || find(addr + len - 1));

@@ -20,6 +20,8 @@ bool text_guard_any(void);
 void text_guard_open(void);
 /* The same, and forgets the pages: mappings may change from here on. */
 void text_guard_forget(void);
+/* The program's own protection of such a page, if it is or was closed since text_guard_forget(). */
+bool text_guard_open_protection(uint64_t addr, int *prot);
 /* Do these bytes lie in a page that is or was closed, since text_guard_forget()? */
 bool text_guard_touched(uint64_t addr, uint64_t len);
 /* Do these bytes lie in a page that is closed for reading, too: text at an address where it is not run? */

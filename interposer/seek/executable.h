@@ -1,0 +1,13 @@
+/* Where the program may run.  The emulator reads any memory; the processor fetches instructions from executable pages
+ * only. */
+#ifndef RDB_EXECUTABLE_H
+#define RDB_EXECUTABLE_H
+#include <stdbool.h>
+#include <stdint.h>
+
+/* May the program fetch an instruction there?  Also true of generated text that has not been run yet (made_text.h). */
+bool executable(uint64_t pc);
+/* Mappings or protections in [start, end) have changed. */
+void executable_changed(uint64_t start, uint64_t end);
+
+#endif
