@@ -34,6 +34,8 @@ struct mode {
 	/* SIGTRAP; a fault. True: it was ours and is dealt with. */
 	bool (*trap)(siginfo_t *info, ucontext_t *uc);
 	bool (*fault)(const siginfo_t *info, ucontext_t *uc);
+	/* A fault has been delivered: uc stands at the beginning of the program's handler. */
+	void (*handled)(ucontext_t *uc);
 	/* A handler is about to return to the program. */
 	void (*leaves)(void);
 	/* The mapping, or the protection, of program memory has changed. */

@@ -39,6 +39,8 @@ void agent_end(ucontext_t *uc, uint32_t end_kind, int32_t end_value);
 void agent_diverged(ucontext_t *uc, const char *text);
 /* First look at a fault.  True: the agent caused it, by a guarded page or a trampoline. */
 bool agent_faulted(const siginfo_t *info, ucontext_t *uc);
+/* A fault has been delivered: uc stands at the beginning of the program's handler. */
+void agent_handled(ucontext_t *uc);
 /* A handler is about to return to upper code. */
 void agent_leaves(void);
 /* SIGSEGV, SIGBUS, SIGILL, SIGFPE in upper code with no recorded handler. */

@@ -251,6 +251,13 @@ bool agent_faulted(const siginfo_t *info, ucontext_t *uc)
 	return v != NOT_OURS || displaced;
 }
 
+void agent_handled(ucontext_t *uc)
+{
+	const bool paused = watch_pause();
+
+	after(stepping_handled(uc), uc, paused);
+}
+
 void agent_leaves(void)
 {
 	const bool paused = watch_pause();

@@ -386,6 +386,14 @@ enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc)
 	return stepping_at_guarded(uc);
 }
 
+/* An instruction that was executed for real has ended by its fault: the int3 behind it will not be met. */
+enum verdict stepping_handled(ucontext_t *uc)
+{
+	if (stepping.running && (stepping.temporary || stepping.single || stepping.over || stepping.finishing))
+		return stepping_executed(uc, false);
+	return GO_ON;
+}
+
 void stepping_leaves(void)
 {
 	if (stepping.running && !stepping.stepping &&

@@ -29,6 +29,8 @@ enum verdict stepping_interrupt(ucontext_t *uc);
 bool stepping_missed(ucontext_t *uc, uint64_t *spent_ns);
 /* A fault.  NOT_OURS unless its page is guarded. */
 enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc);
+/* A fault has been delivered to the program's handler. */
+enum verdict stepping_handled(ucontext_t *uc);
 /* A fault of an instruction fetch. */
 enum verdict stepping_unfetched(const siginfo_t *info, ucontext_t *uc);
 /* A handler is about to return to the program. */

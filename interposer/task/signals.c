@@ -102,6 +102,8 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 	if (RDB_IS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
 		if (!handled(sig, info, uc))
 			no_frame(info, uc);
+		else if (lower.mode->handled)
+			lower.mode->handled(uc);
 		return;
 	}
 	if (replaying()) {
