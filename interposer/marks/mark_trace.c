@@ -18,9 +18,10 @@
 enum {
 	PLACES = 2048, /* powers of two */
 	WORDS = 1024,
-	RECENT = 16,  /* a power of two */
-	CHANGING = 6, /* of a mark's words: those that change, */
-	WRITTEN = 4,  /* those written last; the rest: those read last */
+	CHANGES = 1024, /* a power of two */
+	RECENT = 16,    /* a power of two */
+	CHANGING = 6,   /* of a mark's words: those that go on, */
+	WRITTEN = 4,    /* those written last; the rest: those read last */
 	LOOK_AHEAD = 48,
 	SHORT = 300, /* a trace that says nothing about what changes */
 	LIMIT_NS = 2000000,
@@ -35,13 +36,19 @@ struct visited {
 	uint64_t pc;
 	uint32_t trace; /* number of the trace; an older one: the entry is free */
 	uint32_t count, last;
+	uint32_t changes_before; /* trace.nchanges at the arrival before */
 	bool jumped_to;
 	struct registers before; /* at the arrival before */
 };
 
 struct word {
-	uint64_t addr, value;
+	uint64_t addr, value, first, before; /* values: now, at first, at the arrival before */
 	uint32_t trace, changes;
+};
+
+struct change {
+	struct word *word;
+	uint64_t before;
 };
 
 static struct {
@@ -49,6 +56,8 @@ static struct {
 	unsigned nplaces, nwords;
 	struct visited places[PLACES];
 	struct word words[WORDS];
+	struct change changes[CHANGES]; /* the last ones */
+	uint32_t nchanges;
 	uint64_t written[RECENT], read[RECENT];
 	unsigned nwritten, nread;
 	struct registers start;
@@ -87,6 +96,7 @@ static struct word *word_at(uint64_t addr)
 			return NULL;
 		trace.nwords++;
 		memcpy(&w->value, (const void *)addr, 8);
+		w->first = w->before = w->value;
 		w->addr = addr;
 		w->trace = trace.number;
 		w->changes = 0;
@@ -108,7 +118,9 @@ static void note(uint64_t addr, uint64_t len, bool write)
 		trace.written[trace.nwritten++ % RECENT] = at;
 		w = word_at(at);
 		if (w && memcmp(&w->value, (const void *)at, 8)) {
+			trace.changes[trace.nchanges++ % CHANGES] = (struct change){w, w->value};
 			memcpy(&w->value, (const void *)at, 8);
+			w->before = w->value;
 			w->changes++;
 		}
 	}
@@ -134,14 +146,29 @@ static void add_words_of(struct mark *m, const struct spin *spin)
 		add_word(m, MARK_WORDS - WRITTEN, spin->word[i].addr & ~7ull);
 }
 
-static void choose_words(struct mark *m)
+/* Words that are not what they were at the arrival before come first, then those that are not what they were at
+ * first: in a loop, the others are back at the end of each turn. */
+static uint32_t rating(const struct word *w)
 {
+	return w->changes + (w->value != w->first ? 1u << 16 : 0) + (w->value != w->before ? 1u << 17 : 0);
+}
+
+static void look_back(uint32_t nchanges)
+{
+	for (uint32_t n = trace.nchanges; n > nchanges && trace.nchanges - n < CHANGES; n--)
+		trace.changes[(n - 1) % CHANGES].word->before = trace.changes[(n - 1) % CHANGES].before;
+}
+
+static void choose_words(struct mark *m, const struct visited *v)
+{
+	if (v && v->count > 1)
+		look_back(v->changes_before);
 	while (m->nwords < CHANGING) {
 		struct word *best = NULL;
 
 		for (unsigned i = 0; i < WORDS; i++)
 			if (trace.words[i].trace == trace.number && trace.words[i].changes &&
-			    (!best || trace.words[i].changes > best->changes))
+			    (!best || rating(&trace.words[i]) > rating(best)))
 				best = &trace.words[i];
 		if (!best)
 			break;
@@ -228,7 +255,7 @@ static void finish(const ucontext_t *uc, struct mark *m, const struct spin *with
 	m->heat = (uint16_t)(v ? v->count * 1000ull / (n + 1) : 0);
 	if (within)
 		add_words_of(m, within);
-	choose_words(m);
+	choose_words(m, v);
 	if (short_trace)
 		look_ahead(uc, m);
 }
@@ -262,7 +289,7 @@ int mark_trace(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
 	if (rc)
 		return rc;
 	trace.number++;
-	trace.nplaces = trace.nwords = trace.nwritten = trace.nread = 0;
+	trace.nplaces = trace.nwords = trace.nchanges = trace.nwritten = trace.nread = 0;
 	registers_now(uc, &trace.start);
 	for (n = 0;; n++) {
 		uint64_t pc = uc_pc(uc);
@@ -299,8 +326,10 @@ int mark_trace(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
 			break;
 		}
 		spin_sites_passed(pc);
-		if (v)
+		if (v) {
 			v->before = now;
+			v->changes_before = trace.nchanges;
+		}
 		fell_to = pc + did.len;
 		for (unsigned i = 0; i < did.naccess; i++)
 			note(did.access[i].addr, did.access[i].len, did.access[i].write);

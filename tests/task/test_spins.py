@@ -44,6 +44,15 @@ def test_turns_of_a_spin_are_told_apart(kind: str, flag: str, build: Build, rdb:
         replay_agrees(rdb, n)
 
 
+def test_turns_of_a_computation_are_told_apart(build: Build, rdb: Rdb) -> None:
+    """By one word that goes on, among many that are at the end of a turn what they were."""
+    program = build("counted_turns.c", "-O0", "-pthread")  # -O2 keeps addresses in registers
+    for n in range(RECORDINGS):
+        done = rdb("run", "--slice", 1, "--hash-every", 1, "--name", n, "--", program, 1000000)
+        assert (done.returncode, done.stdout) == (0, "1000000\n"), done.stderr
+        replay_agrees(rdb, n)
+
+
 def said_of(turns: int) -> str:
     """Without rdb, on one processor, spinning for a lock that is not fair may take hours."""
     total = 0
