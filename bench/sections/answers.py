@@ -1,4 +1,4 @@
-"""How long `rdb bisect`, `find-event`, `messages`, `deadlock` and `attach` take to answer.
+"""How long `rdb bisect`, `find-event`, `messages`, `deadlock`, `restart --plan`, `attach` take.
 
 Two ranks and recordings of 10^3 events and more, by programs of several languages.  Each command is
 started anew, as its user does: GDB's start and the reading of symbols count.
@@ -78,6 +78,7 @@ def _measure(bench: Bench, section: Section, language: str, events: int) -> None
     add("find-event", ["find-event", job, f"event=={half}", "--rank", "0"], half, None)
     add("messages", ["messages", job], "", None)
     add("deadlock", ["deadlock", job], "blocked in MPI", None)
+    add("plan of a restart", ["restart", job, "--at", half, "--plan"], "checked", None)
     add("attach and quit", ["attach", job], "", None, "quit\n")
 
 

@@ -71,7 +71,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
             f"{job.name}: no recording of rank {format_ranks(job.missing)} is here",
             "a job is restarted with all its ranks",
         )
-    job = known_worlds(job)
+    job = known_worlds(job.as_now())
     first = job.ranks[0] if rank is None else rank
     if first not in job.ranks:
         raise UnknownJob(f"{job.name} has no rank {first}")

@@ -15,7 +15,7 @@ from rdb.live.sockets import uses_sockets
 from rdb.recording import Checkpoint, RankRecording
 from rdb.recording.checkpoints import check_image
 from rdb.recording.log.describe import mpi_functions
-from rdb.recording.log.record import Kind, Record
+from rdb.recording.log.record import Record
 
 # x86-64 system calls, by their effect on the table of descriptors (syscalls(2)).
 _OPEN = (2, 41, 43, 85, 213, 253, 257, 282, 283, 284, 288, 289, 290, 291, 294, 298, 319, 434, 437)
@@ -25,7 +25,6 @@ _FORK = (56, 57, 58, 435)  # clone, fork, vfork, clone3
 _WAIT4, _WAITID = 61, 247
 _CLONE_THREAD = 0x10000
 _CALLS = (*_OPEN, *descriptors.CALLS, *_PAIRS, *_LASTING, *_FORK, _WAIT4, _WAITID)
-_NAMESPACE_SHIFT = 16
 _MPI, _VERBS = 1, 2  # RDB_NS_ in interposer/interface/gate.h
 _STANDARD = range(3)
 
@@ -123,7 +122,7 @@ def start_images(recording: RankRecording, cut: int) -> list[Checkpoint]:
             "they cannot be brought back",
             "choose an event before they were started or after their parent waited for them",
         )
-    called = _libraries(recording, cut)
+    called = recording.index.libraries(cut)
     branch = (recording.path / "descriptors").exists()
     began_in_mpi = (recording.path / "mpi-objects").exists()
     began_in_verbs = (recording.path / "verbs-objects").exists()
@@ -142,13 +141,3 @@ def _begins_mpi(recording: RankRecording) -> bool:
     begins = ("MPI_Init", "MPI_Init_thread")
     numbers = frozenset(int(one["nr"]) for one in mpi_functions() if one["name"] in begins)
     return bool(recording.index.of_hypercalls(numbers))
-
-
-def _libraries(recording: RankRecording, cut: int) -> set[int]:
-    """The libraries below the gate that were called up to event CUT."""
-    index = recording.index
-    return {
-        index.number(place) >> _NAMESPACE_SHIFT
-        for place in index.of_kind(Kind.HYPERCALL)
-        if index.brief(place)[1] <= cut
-    }

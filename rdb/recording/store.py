@@ -159,6 +159,10 @@ class Job:
         """A view of this job without these ranks."""
         return _Without(self, ranks)
 
+    def as_now(self) -> Job:
+        """A view that reads each rank's log once, up to where it is then."""
+        return _AsNow(self)
+
     def remove(self) -> None:
         """Deletes the recording.  Raises RdbError if a process of it runs, or for an OS error."""
         check_job(str(self.path))
@@ -189,11 +193,37 @@ class Job:
             raise RdbError(f"cannot remove {self.path}: {error.strerror}") from error
 
 
-class _Only(Job):
+class _View(Job):
+    """A job as seen through another one."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job.path)
+        self._job = job
+
+    @property
+    def name(self) -> str:
+        return self._job.name
+
+    @property
+    def ranks(self) -> list[int]:
+        return self._job.ranks
+
+    @property
+    def missing(self) -> list[int]:
+        return self._job.missing
+
+    def rank(self, rank: int | str) -> RankRecording:
+        return self._job.rank(rank)
+
+    def address(self, rank: int) -> str:
+        return self._job.address(rank)
+
+
+class _Only(_View):
     """A view of a job in which one process stands for its rank."""
 
     def __init__(self, job: Job, name: str) -> None:
-        super().__init__(job.path)
+        super().__init__(job)
         self._shown = job.rank(name)
 
     @property
@@ -216,11 +246,11 @@ class _Only(Job):
         return self._shown.name if rank == self._shown.rank else super().address(rank)
 
 
-class _Without(Job):
+class _Without(_View):
     """A view of a job without some ranks."""
 
     def __init__(self, job: Job, ranks: Collection[int]) -> None:
-        super().__init__(job.path)
+        super().__init__(job)
         self._left_out = frozenset(ranks)
 
     @property
@@ -230,6 +260,23 @@ class _Without(Job):
     @property
     def missing(self) -> list[int]:
         return [rank for rank in super().missing if rank not in self._left_out]
+
+
+class _AsNow(_View):
+    """A view of a job that stays as it was when each rank was asked for first."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self._opened: dict[int | str, RankRecording] = {}
+
+    @cached_property
+    def ranks(self) -> list[int]:
+        return super().ranks
+
+    def rank(self, rank: int | str) -> RankRecording:
+        if rank not in self._opened:
+            self._opened[rank] = super().rank(rank)
+        return self._opened[rank]
 
 
 def list_jobs() -> list[Job]:

@@ -86,7 +86,7 @@ class Traffic:
         communications = {rank: self._messages.communication(rank) for rank in self.ranks}
         for rank in self.ranks:
             self._needs[rank] += self._messages.found(rank)
-        windows = Exposure(job, communications, list(self._meetings()))
+        windows = Exposure(job, communications, self._meetings())
         self.collectives += windows.together()
         partitioned = Partitioned(job, communications, NEVER)
         self.collectives += partitioned.together()
@@ -386,6 +386,8 @@ def inside_calls(job: Job, rank: int) -> list[tuple[int, int]]:
     function's.
     """
     index = job.rank(rank).index
+    if not index.of_kind(Kind.UPCALL):
+        return []
     asking = {int(one["nr"]) for one in mpi_functions() if one["name"] in _CALLS_NOTHING}
     begun: dict[int, int] = {}
     spans = []
@@ -416,7 +418,4 @@ def uses_mpi(job: Job) -> bool:
 
 
 def _uses_mpi(recording: RankRecording) -> bool:
-    index = recording.index
-    return (recording.path / "mpi-objects").exists() or any(
-        index.number(place) >> 16 == 1 for place in index.of_kind(Kind.HYPERCALL)
-    )
+    return (recording.path / "mpi-objects").exists() or 1 in recording.index.libraries(NEVER)

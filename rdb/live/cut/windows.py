@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -209,7 +209,7 @@ class Exposure:
         self,
         job: Job,
         communications: dict[int, RankCommunication],
-        meetings: list[dict[int, int]],
+        meetings: Iterable[dict[int, int]],
     ) -> None:
         """MEETINGS: rank -> event of collectives that no rank leaves before all have entered."""
         self._windows = {rank: windows_of(job, rank, one) for rank, one in communications.items()}

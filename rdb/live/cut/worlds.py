@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 
 from rdb.errors import RdbError
 from rdb.recording import Job
@@ -18,18 +17,6 @@ from rdb.recording.mpi.communication import RankCommunication
 _STARTS = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_get_parent")
 _JOINS = (*_STARTS, "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join")
 _MEETINGS = (*_JOINS, "MPI_Intercomm_create", "MPI_Intercomm_merge", "MPI_Comm_create_group")
-
-
-class _Part(Job):
-    """The job without some of its ranks."""
-
-    def __init__(self, job: Job, ranks: list[int]) -> None:
-        super().__init__(job.path)
-        self._part = ranks
-
-    @cached_property
-    def ranks(self) -> list[int]:
-        return self._part
 
 
 def worlds(job: Job) -> dict[int, list[int]]:
@@ -64,7 +51,7 @@ def known_worlds(job: Job) -> Job:
         return job
     for numbers in all_worlds.values():
         if numbers is not first and not _says_its_parents(job, numbers[0]):
-            return _Part(job, first)
+            return job.without([rank for rank in job.ranks if rank not in first])
     return job
 
 
@@ -101,7 +88,7 @@ def there(job: Job, started: Mapping[int, int | None], events: Mapping[int, int]
             "a restart can leave out only the ranks with the highest numbers",
             "choose an event before or after both were started",
         )
-    return _Part(job, kept)
+    return job.without(left_out)
 
 
 def _start(job: Job, rank: int, event: int | None) -> int:

@@ -30,7 +30,8 @@ from rdb.live.tree.processes import NOT_YET, Node, Tree, begun_ns, forks_of, pro
 from rdb.live.tree.reapers import reapers_refused
 from rdb.live.tree.shared import shared_at, shares_memory
 from rdb.private import make_directory, opener
-from rdb.recording import EndKind, Kind, RankRecording
+from rdb.recording import EndKind, RankRecording
+from rdb.recording.log.record import NEVER
 from rdb.recording.processes import child_numbers
 
 _HEAD, _ENTRIES, _ALSO_BYTES = struct.Struct("<IIII"), 256, 64 * 8  # struct pids
@@ -210,9 +211,8 @@ def _refusals(node: Node, places: dict[Node, int], of_job: bool) -> Iterator[str
     yield from refused(recording, event, shares=not of_job, of_tree=True)
     name = f"process {node.name}" if node.parent else f"rank {node.name}"
     at = f"{name} cannot be restarted at event {event}, with other processes"
-    index = recording.index
-    libraries = (2,) if node.parent is None else (1, 2)
-    if any(index.number(one) >> 16 in libraries for one in index.of_kind(Kind.HYPERCALL)):
+    libraries = {2} if node.parent is None else {1, 2}
+    if libraries & recording.index.libraries(NEVER):
         yield f"{at}: it has called {'verbs' if node.parent is None else 'MPI or verbs'}"
 
 

@@ -6,7 +6,10 @@ import bisect
 import errno
 import mmap
 import os
-from collections.abc import Container, Iterator, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from rdb.recording.log.turns import Places
 
 _NR, _REPEAT, _KIND, _NARGS, _THREAD, _PLACE = 6, 7, 8, 9, 10, 11
 _TURNS = 0x8000  # LOG_ENTRY_TURNS
+_NAMESPACE_SHIFT = 16  # of the library in the number of a call through the gate
 _ENTRY_WORDS = _ENTRY.size // 8
 _ENTRY_HALVES = _ENTRY.size // 2
 _KIND_HALF = 24  # offset of log_entry.kind in 16-bit units
@@ -101,6 +105,9 @@ class LogIndex:
         self._few: dict[int, list[int]] = {}
         self._threads_seen = 0  # the highest number so far
         self._sorted = 0  # number of entries that are in `_few` and `_threads_seen`
+        # (kind, number of the call) -> its entries, in order
+        self._called: dict[tuple[int, int], array[int]] = defaultdict(lambda: array("Q"))
+        self._called_until = 0  # number of entries that are in `_called`
         self._room: int = room[0]
         # Views borrow C memory, which `_keep` frees when the last view is gone.
         self._keep = ffi.gc(entries[0], library.log_index_free)
@@ -196,12 +203,32 @@ class LogIndex:
         """Places of all calls through the gate with these numbers, in order."""
         return self._calls(Kind.HYPERCALL, numbers)
 
-    def _calls(self, wanted: Kind, numbers: Container[int]) -> Sequence[int]:
-        if not self.count:
-            return []
-        calls = self._view.cast("I")[_NR_WORD :: _ENTRY.size // 4].tolist()
-        kinds = enumerate(self._kinds())
-        return self._those([at for at, kind in kinds if kind == wanted and calls[at] in numbers])
+    def libraries(self, event: int) -> set[int]:
+        """The libraries below the gate that were called up to EVENT, as numbers (RDB_NS_ in
+        interposer/interface/gate.h)."""
+        self._sort_calls()
+        return {
+            nr >> _NAMESPACE_SHIFT
+            for (kind, nr), entries in self._called.items()
+            if kind == Kind.HYPERCALL and self._events[entries[0]] <= event
+        }
+
+    def _calls(self, wanted: Kind, numbers: Iterable[int]) -> Sequence[int]:
+        self._sort_calls()
+        calls = ((int(wanted), number) for number in numbers)
+        found = (self._called[call] for call in calls if call in self._called)
+        return self._those(sorted(chain.from_iterable(found)))
+
+    def _sort_calls(self) -> None:
+        """Brings `_called` up to date."""
+        if self._called_until == self._entries:
+            return
+        part = self._view[self._called_until * _ENTRY.size :]
+        kinds = part.cast("H")[_KIND_HALF::_ENTRY_HALVES].tolist()
+        calls = zip(kinds, part.cast("I")[_NR_WORD :: _ENTRY.size // 4].tolist(), strict=True)
+        for number, call in enumerate(calls, self._called_until):
+            self._called[call].append(number)
+        self._called_until = self._entries
 
     def _kinds(self) -> list[int]:
         """The kind of each entry."""
