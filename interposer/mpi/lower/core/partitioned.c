@@ -15,10 +15,12 @@ int64_t addition_missing(const char *name)
 void partitioned_note(const struct vreq *request, const char *what)
 {
 	char text[64];
+
+	if (!request->partitioned)
+		return;
 	int len = snprintf(text, sizeof(text), "partitioned=%u %s", request->o.id, what);
 
-	if (request->partitioned)
-		host->note(RDB_NOTE_TEXT, text, (size_t)len);
+	host->note(RDB_NOTE_TEXT, text, (size_t)len);
 }
 
 /* In Open MPI 5.0, progress made between a repeated start of a partitioned send and MPI_Pready takes its partitions as
