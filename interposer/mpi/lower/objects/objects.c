@@ -49,8 +49,13 @@ void tables_init(const struct object_class classes[RDB_CLASSES])
 static struct vobject *object_place(unsigned class, uint32_t id, void *real)
 {
 	struct table *table = &tables[class];
-	struct vobject *object = needed(calloc(1, table->object_size));
+	struct vobject *object = table->unused;
 
+	if (object)
+		table->unused = object->real;
+	else
+		object = needed(malloc(table->object_size));
+	memset(object, 0, table->object_size);
 	*object = (struct vobject){.real = real, .id = id, .class = class, .refs = 1};
 	table->slot[id] = object;
 	return object;
@@ -182,7 +187,8 @@ void object_release(struct vobject *object)
 		return;
 	if (table->release)
 		table->release(object);
-	free(object);
+	object->real = table->unused;
+	table->unused = object;
 }
 
 struct vtype *type_new(MPI_Datatype real)

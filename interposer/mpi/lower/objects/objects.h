@@ -108,6 +108,7 @@ struct table {
 	uint32_t *free_ids, free_count;
 	uint32_t next; /* id never used so far */
 	struct vobject *invalid;
+	struct vobject *unused; /* list by `real`: memory for new objects */
 	size_t object_size;
 	void (*release)(struct vobject *object); /* called when the last reference is gone */
 };
