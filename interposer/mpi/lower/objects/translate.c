@@ -45,8 +45,11 @@ static int *array_in(const int *given, int n, const struct group *group)
 	return array;
 }
 
-static void arguments_in(const struct translation *translation, uint64_t *a, int **arrays)
+/* Returns the number of arrays, which the caller frees. */
+static unsigned arguments_in(const struct translation *translation, uint64_t *a, int **arrays)
 {
+	unsigned made = 0;
+
 	for (const struct rule *rule = translation->rules; rule->how; rule++) {
 		const struct group *group = &translate_groups[rule->group];
 		uint64_t *arg = &a[rule->place];
@@ -58,10 +61,11 @@ static void arguments_in(const struct translation *translation, uint64_t *a, int
 		case TRANSLATE_WEIGHT: *arg = weights_in(*arg); break;
 		case TRANSLATE_ARRAY_IN:
 			if (*arg)
-				*arg = (uint64_t)(*arrays++ = array_in((int *)*arg, n, group));
+				*arg = (uint64_t)(arrays[made++] = array_in((int *)*arg, n, group));
 			break;
 		}
 	}
+	return made;
 }
 
 /* Changes the program's memory without reporting it: the boundary reads reported bytes at the end of the event. */
@@ -84,15 +88,16 @@ int64_t translated_call(unsigned index, int64_t (*call)(const uint64_t *a), uint
 	static const struct translation none;
 	const struct translation *translation = index < translation_count ? &translations[index] : &none;
 	uint64_t a[TRANSLATION_ARGUMENTS] = {0};
-	int *arrays[TRANSLATION_RULES] = {0};
+	int *arrays[TRANSLATION_RULES];
 	int64_t result;
+	unsigned made;
 
 	if (nargs > TRANSLATION_ARGUMENTS)
 		host->fatal("an MPI function with %u arguments, more than rdb supports", nargs);
 	memcpy(a, args, nargs * sizeof(*a));
-	arguments_in(translation, a, arrays);
+	made = arguments_in(translation, a, arrays);
 	result = call(a);
-	for (unsigned i = 0; i < TRANSLATION_RULES; i++)
+	for (unsigned i = 0; i < made; i++)
 		free(arrays[i]);
 	if (translation->plain)
 		return result;
