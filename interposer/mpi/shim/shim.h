@@ -75,7 +75,7 @@ int shim_degree(MPI_Comm comm, int out);
 /* Arrays in the core's types, on the stack if they are small. */
 void *shim_map(size_t bytes);
 void shim_unmap(void *at, size_t bytes);
-#define SHIM_SMALL 64
+#define SHIM_SMALL 256
 #define SHIM_ROOM(type, name, n) \
 	type small_##name[SHIM_SMALL]; \
 	type *name = (n) <= SHIM_SMALL ? small_##name : shim_map((size_t)(n) * sizeof(type))
