@@ -1,0 +1,33 @@
+"""What is received goes, for a log, through memory that was used before."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Build
+from mpis import launch, needs
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RDB_HOME", str(tmp_path))
+
+
+def _said(mpi: str, record: str, build: Build, how: str) -> list[int]:
+    needs(mpi)
+    program = build("mpi/staged.c", compiler=f"mpicc.{mpi}")
+    line = [sys.executable, "-m", "rdb", "exec", f"--record={record}", "--", program, how]
+    done = launch(mpi, 1, *line)
+    assert done.returncode == 0 and ", equal" in done.stdout, done.stdout + done.stderr
+    return [int(number) for number in re.findall(r"\d+", done.stdout)]
+
+
+@pytest.mark.parametrize("record", ["order", "full"])
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_memory_for_the_log_is_used_again(mpi: str, record: str, build: Build) -> None:
+    """The kernel clears no new pages for later windows of receives."""
+    windows, *_ = _said(mpi, record, build, "faults")
+    assert windows < 2, "of 8 windows"
