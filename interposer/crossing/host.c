@@ -224,6 +224,7 @@ static const struct rdb_host offered = {
 	.thread = calling_thread,
 	.idle = idle,
 	.recording = recording,
+	.passing = passing,
 };
 
 /* Our handlers must see faults first: some are instructions that ask the machine.  UCX takes the signals when it is

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "interface/gate.h"
 
-#define RDB_HOST_VERSION 18
+#define RDB_HOST_VERSION 19
 
 /* Kinds of notes: chunks of a record that replay does not apply (log_format.h, struct log_chunk with addr 0). */
 enum rdb_note {
@@ -307,7 +307,8 @@ struct rdb_host {
 	const char *dir;       /* of this process' recording */
 	const uint64_t *event; /* the newest one */
 	bool (*recording)(void);
-	const char *from; /* recording that a restart continues, and its checkpoint */
+	bool (*passing)(void); /* the world answers, and nothing is or will be logged */
+	const char *from;      /* recording that a restart continues, and its checkpoint */
 	unsigned checkpoint;
 	bool in_place; /* restart: continues with the program's own files */
 };

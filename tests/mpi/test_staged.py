@@ -1,4 +1,4 @@
-"""What is received goes, for a log, through memory that was used before."""
+"""What is received goes to the program's own buffer, or, for a log, through memory used before."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import Build
 from mpis import launch, needs
+
+HOWS = ("plain", "derived", "persistent", "matched", "exchange", "collective")
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +25,13 @@ def _said(mpi: str, record: str, build: Build, how: str) -> list[int]:
     done = launch(mpi, 1, *line)
     assert done.returncode == 0 and ", equal" in done.stdout, done.stdout + done.stderr
     return [int(number) for number in re.findall(r"\d+", done.stdout)]
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_without_a_log_nothing_is_kept_apart(mpi: str, how: str, build: Build) -> None:
+    grown_mb, all_mb = _said(mpi, "off", build, how)
+    assert grown_mb < all_mb / 2
 
 
 @pytest.mark.parametrize("record", ["order", "full"])

@@ -78,7 +78,7 @@ static bool goes_on(unsigned index)
 /* A receive, a nonblocking collective or a read whose data has not been delivered. */
 static bool looked_for(const struct vreq *request)
 {
-	const bool brings = request->receive || (request->pending && pending_brings(request->pending)) ||
+	const bool brings = request->shadow || (request->pending && pending_brings(request->pending)) ||
 			    (request->staged_read && !request->staged_read->delivered);
 
 	return brings && request->active && request->o.real && !request->delivered && !request->blocking &&
@@ -96,8 +96,7 @@ bool request_ended(struct vreq *request, MPI_Status *status)
 	if (!has_come(rc) || !flag)
 		return false;
 	status->MPI_ERROR = rc;
-	if ((request->shadow || request->room) &&
-	    status_bytes(status) > request->room) /* Open MPI does not say so here */
+	if (request->receive && status_bytes(status) > request->room) /* Open MPI does not say so here */
 		status->MPI_ERROR = MPI_ERR_TRUNCATE;
 #ifndef OPEN_MPI
 	if (request->persistent && !request->partitioned && !request->kept && !request->instead) {

@@ -76,8 +76,8 @@ static int leave(const uint64_t *a, struct vcomm *comm)
  * request variable. */
 static int64_t exchange(const uint64_t *sent, const uint64_t *received, uint64_t comm, uint64_t upper)
 {
-	struct vreq *request = receive_begin((void *)received[0], (int)received[1], type_of(received[2]),
-					     comm_of(comm));
+	struct vreq *request = receive_begin((void *)received[0], (int)received[1], type_of(received[2]), comm_of(comm),
+					     received[0] == sent[0]);
 	MPI_Request real;
 	int rc;
 

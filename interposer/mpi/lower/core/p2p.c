@@ -92,7 +92,7 @@ static int64_t received(int rc, void *buf, int count, const struct vtype *type, 
 
 static int64_t shared_recv(const uint64_t *a)
 {
-	struct vreq *request = receive_begin((void *)a[0], (int)a[1], type_of(a[2]), comm_of(a[5]));
+	struct vreq *request = receive_begin((void *)a[0], (int)a[1], type_of(a[2]), comm_of(a[5]), false);
 	MPI_Status status = status_empty;
 	MPI_Request real;
 	int rc = receive_start(request, (int)a[3], (int)a[4], &real);
@@ -184,7 +184,7 @@ int64_t real_Recv(const uint64_t *a)
 
 static int shared_mrecv(const uint64_t *a, struct vcomm *comm, MPI_Message *message, MPI_Status *status, uint64_t order)
 {
-	struct vreq *request = receive_begin((void *)a[0], (int)a[1], type_of(a[2]), comm);
+	struct vreq *request = receive_begin((void *)a[0], (int)a[1], type_of(a[2]), comm, false);
 	MPI_Request real;
 	int rc = receive_matched(request, message, &real);
 
@@ -232,7 +232,7 @@ int64_t real_Mrecv(const uint64_t *a)
 static int64_t exchange(const void *out, int outcount, struct vtype *sent, int dest, int sendtag, void *in, int incount,
 			struct vtype *type, int source, int recvtag, struct vcomm *comm, void *upper_status)
 {
-	struct vreq *request = receive_begin(in, incount, type, comm);
+	struct vreq *request = receive_begin(in, incount, type, comm, in == out);
 	MPI_Status status = status_empty;
 	MPI_Request receiving, sending;
 	const bool before = exchange_sent(); /* sent before a restart from a checkpoint */

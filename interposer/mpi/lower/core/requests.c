@@ -1,8 +1,8 @@
 /* Requests: posting them, and delivering the data of nonblocking receives.
  *
- * The bytes of a nonblocking receive arrive in a shadow buffer in lower memory; the program's buffer is written at the
- * call that completes the receive, which is an event.  A datatype with gaps is received as MPI_PACKED and unpacked
- * then, because the program may write to the gaps in the meantime.
+ * With a log, the bytes of a nonblocking receive arrive in a shadow buffer in lower memory; the program's buffer is
+ * written at the call that completes the receive, which is an event.  A datatype with gaps is received as MPI_PACKED
+ * and unpacked then, because the program may write to the gaps in the meantime.
  */
 #include "lower/objects/large.h"
 #include "lower/objects/pending.h"
@@ -41,8 +41,9 @@ static void shadow_mark(struct vreq *request)
 	memcpy(request->shadow, untouched, shadow_beginning(request));
 }
 
-/* Prepares a request for a receive into its shadow buffer. */
-static struct vreq *shadow_init(struct vreq *request, void *buf, int count, struct vtype *type, struct vcomm *comm)
+/* Prepares a request for a receive; apart: into its shadow buffer. */
+static struct vreq *receive_init(struct vreq *request, void *buf, int count, struct vtype *type, struct vcomm *comm,
+				 bool apart)
 {
 	request->receive = true;
 	request->nobody = false;
@@ -51,6 +52,8 @@ static struct vreq *shadow_init(struct vreq *request, void *buf, int count, stru
 	request->type = object_hold(type);
 	request->comm = object_hold(comm);
 	request->room = count > 0 ? count * type->size : 0;
+	if (!apart)
+		return request;
 	request->packed = !type->dense && type->o.real && count >= 0;
 	request->shadow = request->own;
 	if (request->packed && request->room > INT32_MAX)
@@ -61,17 +64,23 @@ static struct vreq *shadow_init(struct vreq *request, void *buf, int count, stru
 	return request;
 }
 
-static struct vreq *shadow_new(void *buf, int count, struct vtype *type, struct vcomm *comm)
+static struct vreq *receive_new(void *buf, int count, struct vtype *type, struct vcomm *comm)
 {
-	return shadow_init(request_new(NULL), buf, count, type, comm);
+	return receive_init(request_new(NULL), buf, count, type, comm, kept_apart());
 }
 
-static int shadow_count(const struct vreq *request)
+/* Where, how many and which elements the real MPI receives. */
+static void *real_buffer(const struct vreq *request)
+{
+	return request->shadow ? request->shadow : request->buf;
+}
+
+static int real_count(const struct vreq *request)
 {
 	return request->packed ? (int)request->room : request->count;
 }
 
-static MPI_Datatype shadow_type(const struct vreq *request)
+static MPI_Datatype real_type(const struct vreq *request)
 {
 	return request->packed ? MPI_PACKED : REAL(MPI_Datatype, request->type->o.real);
 }
@@ -96,7 +105,7 @@ int request_receive_again(uint32_t id, void *buf, int count, struct vtype *type,
 	struct vreq *request = (struct vreq *)object_at(RDB_REQUEST, id, NULL);
 	MPI_Request real;
 
-	shadow_init(request, buf, count, type, comm);
+	receive_init(request, buf, count, type, comm, kept_apart());
 	request->active = true;
 	request->order = receive_posted();
 	int rc = message ? receive_matched(request, message, &real) : receive_start(request, source, tag, &real);
@@ -115,9 +124,9 @@ int request_again(uint32_t id, void *buf, int count, struct vtype *type, int sou
 	if (!persistent)
 		return request_receive_again(id, buf, count, type, source, tag, comm, NULL);
 	request = (struct vreq *)object_at(RDB_REQUEST, id, NULL);
-	shadow_init(request, buf, count, type, comm);
+	receive_init(request, buf, count, type, comm, kept_apart());
 	request->persistent = true;
-	rc = PMPI_Recv_init(request->shadow, shadow_count(request), shadow_type(request), source, tag,
+	rc = PMPI_Recv_init(real_buffer(request), real_count(request), real_type(request), source, tag,
 			    REAL(MPI_Comm, comm->o.real), &real);
 	request->nobody = source == MPI_PROC_NULL;
 	request->o.real = BITS(real);
@@ -133,9 +142,9 @@ bool requests_have_orphans(void)
 int64_t real_Irecv(const uint64_t *a)
 {
 	struct vcomm *comm = comm_of(a[5]);
-	struct vreq *request = shadow_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
+	struct vreq *request = receive_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
 	MPI_Request real;
-	int rc = PMPI_Irecv(request->shadow, shadow_count(request), shadow_type(request), (int)a[3], (int)a[4],
+	int rc = PMPI_Irecv(real_buffer(request), real_count(request), real_type(request), (int)a[3], (int)a[4],
 			    comm->o.real, a[6] ? &real : NULL);
 
 	request->nobody = (int)a[3] == MPI_PROC_NULL;
@@ -146,9 +155,9 @@ int64_t real_Irecv(const uint64_t *a)
 int64_t real_Recv_init(const uint64_t *a)
 {
 	struct vcomm *comm = comm_of(a[5]);
-	struct vreq *request = shadow_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
+	struct vreq *request = receive_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
 	MPI_Request real;
-	int rc = PMPI_Recv_init(request->shadow, shadow_count(request), shadow_type(request), (int)a[3], (int)a[4],
+	int rc = PMPI_Recv_init(real_buffer(request), real_count(request), real_type(request), (int)a[3], (int)a[4],
 				comm->o.real, a[6] ? &real : NULL);
 
 	request->nobody = (int)a[3] == MPI_PROC_NULL;
@@ -161,11 +170,11 @@ int64_t real_Imrecv(const uint64_t *a)
 	void **upper = (void **)a[3];
 	struct vmessage *message = message_of(upper ? rdb_id(RDB_MESSAGE, *upper) : 0);
 	struct vcomm *comm = message->comm ? message->comm : comm_of(0);
-	struct vreq *request = shadow_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
+	struct vreq *request = receive_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
 	MPI_Message matched = message->o.real;
 	uint64_t order = message->order;
 	MPI_Request real;
-	int rc = PMPI_Imrecv(request->shadow, shadow_count(request), shadow_type(request), &matched,
+	int rc = PMPI_Imrecv(real_buffer(request), real_count(request), real_type(request), &matched,
 			     a[4] ? &real : NULL);
 
 	request->nobody = message->o.real == BITS(MPI_MESSAGE_NO_PROC);
@@ -213,7 +222,8 @@ static int64_t copy_out(struct vreq *request, const MPI_Status *status)
 
 	if (bytes > request->room)
 		bytes = request->room;
-	if (request->early || (truncated && !memcmp(request->shadow, untouched, shadow_beginning(request))))
+	if (!request->shadow || request->early ||
+	    (truncated && !memcmp(request->shadow, untouched, shadow_beginning(request))))
 		return bytes;
 	if (bytes > 0 && !request->packed) {
 		memcpy(request->buf, request->shadow, bytes);
@@ -331,9 +341,9 @@ static void started(struct vreq *request, MPI_Request real)
 	}
 }
 
-struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcomm *comm)
+struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcomm *comm, bool apart)
 {
-	struct vreq *request = shadow_new(buf, count, type, comm);
+	struct vreq *request = receive_init(request_new(NULL), buf, count, type, comm, apart || kept_apart());
 
 	request->blocking = true;
 	request->active = true;
@@ -343,13 +353,13 @@ struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcom
 int receive_start(struct vreq *request, int source, int tag, MPI_Request *real)
 {
 	request->nobody = source == MPI_PROC_NULL;
-	return PMPI_Irecv(request->shadow, shadow_count(request), shadow_type(request), source, tag,
+	return PMPI_Irecv(real_buffer(request), real_count(request), real_type(request), source, tag,
 			  request->comm->o.real, real);
 }
 
 int receive_matched(struct vreq *request, MPI_Message *message, MPI_Request *real)
 {
-	return PMPI_Imrecv(request->shadow, shadow_count(request), shadow_type(request), message, real);
+	return PMPI_Imrecv(real_buffer(request), real_count(request), real_type(request), message, real);
 }
 
 int receive_end(struct vreq *request, int rc, MPI_Status *status)

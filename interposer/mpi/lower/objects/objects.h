@@ -88,7 +88,7 @@ struct vreq {
 	struct vtype *type;
 	struct vcomm *comm;
 	int64_t room;
-	char *shadow; /* received bytes until completion: `own` or allocated */
+	char *shadow; /* received bytes until completion: `own` or allocated; NULL: they go to `buf` */
 	struct pending *pending;
 	unsigned starts; /* of a partitioned send: number of starts */
 	unsigned others; /* and number of other calls before the last start (partitioned.c) */

@@ -132,6 +132,10 @@ static inline bool apart(void)
 	return pending_operations || host->shared();
 }
 
+/* staging.c: whether results must be kept out of upper memory until the event that completes them ends.  Without a log
+ * they need not: at a coordinated checkpoint each operation is complete, or nothing of it has come. */
+bool kept_apart(void);
+
 /* blocking.c: blocking calls.  If other threads would run meanwhile, these are nonblocking calls, so that the baton is
  * kept if there is nothing to wait for. */
 typedef int send_call(const void *, int, MPI_Datatype, int, int, MPI_Comm);
@@ -164,6 +168,7 @@ struct staging {
 	unsigned part_count, part_room;
 };
 void staging_begin(struct staging *staged, void *upper);
+/* For a nonblocking call. */
 void staging_keep(struct staging *staged, void *upper);
 void staging_input(struct staging *staged, void *upper, int64_t count, const struct vtype *type);
 /* Delivers all parts, when a nonblocking call is complete. */
@@ -215,8 +220,8 @@ bool tools_begun(void);
 /* exchanges.c: waits until the sends of MPI_Isendrecv and MPI_Isendrecv_replace are complete. */
 void exchanges_end(void);
 extern unsigned long requests_completed; /* number of completed requests so far */
-/* Blocking receives while other threads run: begin, start, end. */
-struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcomm *comm);
+/* Blocking receives while other threads run: begin, start, end.  apart: the buffer holds data that is sent meanwhile. */
+struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcomm *comm, bool apart);
 int receive_start(struct vreq *request, int source, int tag, MPI_Request *real);
 int receive_matched(struct vreq *request, MPI_Message *message, MPI_Request *real);
 int receive_end(struct vreq *request, int rc, MPI_Status *status);

@@ -26,10 +26,11 @@ struct staged_read *staged_begin(void *upper, int64_t count, struct vtype *type,
 	MPI_Aint rest = (count - 1) * type->extent;
 	MPI_Aint first = type->true_lb + (rest < 0 ? rest : 0);
 
-	*flight = (struct staged_read){.upper = upper, .buffer = upper, .refs = 1, .counted = counted};
+	*flight = (struct staged_read){
+		.upper = upper, .buffer = upper, .refs = 1, .counted = counted, .delivered = !kept_apart()};
 	flight->type = object_hold(type);
 	/* the real MPI refuses invalid arguments */
-	if (count <= 0 || type->size == 0 || (!upper && !type->blocks))
+	if (flight->delivered || count <= 0 || type->size == 0 || (!upper && !type->blocks))
 		return flight;
 	flight->count = count;
 	take_room(flight, (rest < 0 ? -rest : rest) + type->true_extent, first);

@@ -1,6 +1,6 @@
 /* Data that the real MPI writes at any time before a call completes it: one-sided reads, nonblocking and split reads of
- * files.  It is written to lower memory, and copied to the program's buffer at the call that completes it, without the
- * datatype's gaps. */
+ * files.  With a log, it is written to lower memory, and copied to the program's buffer at the call that completes it,
+ * without the datatype's gaps. */
 #ifndef RDB_MPI_STAGED_READ_H
 #define RDB_MPI_STAGED_READ_H
 #include "lower/objects/objects.h"

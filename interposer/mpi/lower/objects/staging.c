@@ -1,7 +1,7 @@
 /* Results of collectives, kept out of upper memory until the event that completes them ends. */
 #include <limits.h>
 #include <sys/mman.h>
-#include "lower/objects/real.h"
+#include "lower/objects/observer.h"
 
 #define FIRST_PAGE 4096
 #define COPY_AT_ONCE (1 << 30) /* bytes */
@@ -49,6 +49,11 @@ void copy_typed(void *to, const void *from, int64_t count, const struct vtype *t
 	}
 }
 
+bool kept_apart(void)
+{
+	return !observer && !host->passing();
+}
+
 void staging_begin(struct staging *staged, void *upper)
 {
 	*staged = (struct staging){
@@ -58,7 +63,7 @@ void staging_begin(struct staging *staged, void *upper)
 void staging_keep(struct staging *staged, void *upper)
 {
 	staging_begin(staged, upper);
-	staged->keep = true;
+	staged->keep = kept_apart();
 }
 
 static void part_add(struct staging *staged, void *upper, int64_t count, const struct vtype *type, bool input)

@@ -106,7 +106,7 @@ const char *order_post(void *buf, int count, struct vtype *type, int source, int
 		return NULL;
 	}
 	one = arrives(number);
-	one->request = receive_begin(buf, count, type, comm);
+	one->request = receive_begin(buf, count, type, comm, false);
 	one->source = source;
 	one->tag = tag;
 	one->deferred = order_pending_before(number, source, tag, comm);
@@ -150,7 +150,7 @@ const char *order_post_matched(void *buf, int count, struct vtype *type, uint64_
 
 	if (!one || one->request)
 		return NULL; /* MPI_MESSAGE_NO_PROC */
-	one->request = receive_begin(buf, count, type, one->comm);
+	one->request = receive_begin(buf, count, type, one->comm, false);
 	object_release(&one->comm->o);
 	one->comm = NULL;
 	if (receive_matched(one->request, &one->message, &one->real) != MPI_SUCCESS)
@@ -202,7 +202,7 @@ static const char *receive_deferred(struct arriving *one, const struct rdb_note_
 		again = (!is_that(rc, &status, note, room) || !agrees(buf, count, type)) &&
 			order_pending_took(note->order, one->source, one->tag, comm);
 		if (again)
-			one->request = receive_begin(buf, count, type, comm);
+			one->request = receive_begin(buf, count, type, comm, false);
 	} while (again);
 	object_release(&type->o);
 	object_release(&comm->o);
@@ -257,7 +257,7 @@ const char *order_exchange(void *buf, int count, struct vtype *type, int dest, i
 			   const struct rdb_note_recv *note)
 {
 	MPI_Comm real_comm = REAL(MPI_Comm, comm->o.real);
-	struct vreq *request = note ? receive_begin(buf, count, type, comm) : NULL;
+	struct vreq *request = note ? receive_begin(buf, count, type, comm, false) : NULL;
 	MPI_Request in = MPI_REQUEST_NULL, out = MPI_REQUEST_NULL;
 	MPI_Status status = status_empty;
 	int rc = MPI_SUCCESS, left = MPI_SUCCESS;
