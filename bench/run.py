@@ -31,6 +31,7 @@ SECTIONS = (
     "pingpong",
     "tcp",
     "allreduce",
+    "windows",
     "lammps",
     "verbs",
     "rdma",

@@ -27,6 +27,7 @@ class Scale:
     calls: int
     pingpong: tuple[tuple[int, int], ...]  # (bytes, turns)
     allreduce: tuple[tuple[int, int], ...]  # (bytes, turns)
+    windows: tuple[tuple[int, int], ...]  # (bytes, turns)
     lammps_steps: int
     reads: tuple[tuple[int, int], ...]  # (bytes, turns)
     writes: tuple[tuple[int, int], ...]  # (bytes, turns)
@@ -62,6 +63,7 @@ FULL = Scale(
     calls=200_000,
     pingpong=((8, 20_000), (65_536, 1_000), (1 << 20, 100)),
     allreduce=((8, 20_000), (65_536, 500)),
+    windows=((8, 5_000), (4096, 1_000), (65_536, 100), (1 << 20, 10)),
     lammps_steps=200,
     reads=((4096, 20_000), (65_536, 2_000), (1 << 20, 200)),
     writes=((1024, 50_000), (65_536, 2_000), (1 << 20, 200)),
@@ -92,6 +94,7 @@ QUICK = Scale(
     calls=5_000,
     pingpong=((8, 500), (65_536, 100), (1 << 20, 20)),
     allreduce=((8, 500), (65_536, 50)),
+    windows=((8, 50), (65_536, 10)),
     lammps_steps=10,
     reads=((4096, 500), (65_536, 50), (1 << 20, 20)),
     writes=((1024, 200), (65_536, 20), (1 << 20, 10)),

@@ -19,8 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SIZES_MB = {"checkpoints": {10}, "hot": {0}, "session": {0}, "answers": {0}}  # of --quick
 _USUAL_MB = {10, 64}
 WAYS = {"plain", "recorded"}
-MODES = {"pingpong", "tcp", "allreduce", "lammps"}  # have --record=order, too
+MODES = {"pingpong", "tcp", "allreduce", "windows", "lammps"}  # have --record=order, too
 CHECKS = {"off", "sample", "full"}  # ways of the section "outputs"
+WINDOWS = ("8 B", "64 KiB")
 OUTPUTS = [("write", "1 KiB"), ("write", "1 MiB"), ("MPI", "8 B"), ("MPI", "1 MiB")]
 RATIOS = {
     "calls": {"compute loop", "getppid", "clock_gettime", "poll, in vain"},
@@ -34,6 +35,7 @@ RATIOS = {
     "pingpong": {"8 B", "64 KiB", "1 MiB"},
     "tcp": {"8 B", "64 KiB", "1 MiB"},
     "allreduce": {"8 B", "64 KiB"},
+    "windows": {f"{how}{size}" for how in ("", "both ways, ", "gaps, ") for size in WINDOWS},
     "lammps": {"melt"} if shutil.which("lmp") else set[str](),
     "verbs": {"8 B", "64 KiB", "1 MiB"},
     "heat": {"20 steps", "1 step"},
