@@ -18,13 +18,14 @@ import gdb
 
 from .. import link
 from ..loading import at_load
-from ..values import binding, cpython, predicates, subscripts, symbols, texts
+from ..values import binding, cpython, inherited, predicates, subscripts, symbols, texts
 from ..values.binding import Binding
 from ..values.functions import function
 from ..values.lookups import Undefined, block_of
 from ..values.quoting import is_constant, unquoted
 from ..values.static_members import Ambiguous
 from ..values.variables import of_libraries
+from ..values.words import names
 from . import scopes
 
 _looked_at: set[tuple[str, str]] = set()
@@ -54,6 +55,9 @@ def look(point: Any) -> None:
         return
     if _calls_operator(point, condition):
         _bind(point, condition, "has subscripts of objects, which rdb evaluates")
+        return
+    if _has_members(point, condition):
+        _bind(point, condition, "has members of Fortran types, which rdb finds")
         return
     if is_constant(condition):
         gdb.write(f"rdb: the condition of {point.number} is a constant, the same at every hit\n")
@@ -113,6 +117,14 @@ def _calls_operator(point: Any, condition: str) -> bool:
         '"' in one or "user defined functions" in _why_not(point.location, one)
         for one in subscripts.all_of(condition)
     )
+
+
+def _has_members(point: Any, condition: str) -> bool:
+    """Does it have members that GDB would not find, or texts whose length it does not know?"""
+    if "%" not in condition:
+        return False
+    named = list(names(condition))
+    return any(inherited.in_full_at(condition, one, named) != condition for one in _blocks(point))
 
 
 def _bind(point: Any, condition: str, why: str) -> None:

@@ -25,6 +25,11 @@ def is_scalar(kind: Any) -> bool:
     return bool(kind.code == gdb.TYPE_CODE_PTR and kind.target().strip_typedefs().code in _TARGETS)
 
 
+def _is_text(kind: Any) -> bool:
+    of = kind.target().strip_typedefs() if kind.code == gdb.TYPE_CODE_PTR else kind
+    return bool(of != kind and of.code == gdb.TYPE_CODE_STRING)
+
+
 def targets(text: str) -> bool:
     """Does the expression mean targets, rather than ask whether there is one?"""
     return elements.language("") == "fortran" and _ABOUT_THEM.search(text) is None
@@ -68,7 +73,7 @@ def of(value: Any) -> str:
     kind = value.type.strip_typedefs()
     if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
         return of(value.referenced_value())
-    if is_scalar(kind):
+    if is_scalar(kind) or _is_text(kind):
         return "" if int(value) else "not allocated or not associated"
     if kind.code == gdb.TYPE_CODE_ARRAY:
         said = str(value.format_string(max_elements=1))

@@ -150,7 +150,9 @@ class Binding:
     def registers(self) -> int | None:
         """Registers that the value depends on besides memory: bit n is register n of Gpr; None: not
         known.  For an outer frame these are the callee-saved registers."""
-        if "$" in self.expression.replace(texts.SAME_TWO, "").replace(texts.SAME, ""):
+        if "$" in re.sub(
+            rf"{re.escape(texts.SAME)}s?\b|{re.escape(texts.DEFERRED)}\b", "", self.expression
+        ):
             return None
         if self._by_place and self.language != "go":
             return 0

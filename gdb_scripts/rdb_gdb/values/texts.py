@@ -16,10 +16,12 @@ from .functions import function
 from .lookups import is_own, seen
 
 SAME, SAME_TWO, TRIM = "$_rdb_same_text", "$_rdb_same_texts", "$_rdb_trim"
+DEFERRED = "$_rdb_deferred_text"
 _QUOTES = ("'", '"')
 _NAME = r"(?<![\w$.>:%])[A-Za-z_$][\w$:]*"
 _TERM_OF_C = rf"(?:\*\s*)?{_NAME}(?:\s*(?:\.|->)\s*\w+|\s*\[[^\[\]]*\]|\([^()]*\))*"
-_TERM_OF_FORTRAN = rf"{_NAME}(?:\s*%\s*\w+|\s*\((?:[^()]|\([^()]*\))*\))*"
+_INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # parentheses, two deep
+_TERM_OF_FORTRAN = rf"{_NAME}(?:\s*%\s*\w+|\s*\({_INSIDE}\))*"
 _IN_C = re.compile(
     rf"(?P<a>{_TERM_OF_C})\s*(?P<sign>[=!]=)\s*(?P<text>\"(?:\\.|[^\"\\])*\")"
     rf"|(?P<text2>\"(?:\\.|[^\"\\])*\")\s*(?P<sign2>[=!]=)\s*(?P<a2>{_TERM_OF_C})"
@@ -42,7 +44,7 @@ def for_gdb(expression: str) -> str:
     spoken = elements.language("")
     way = {"c": _IN_C, "c++": _IN_C, "fortran": _IN_FORTRAN}.get(spoken)
     trims = spoken == "fortran" and _TRIM.search(expression) and not _is_own("trim")
-    if way is None or not (trims or re.search("[\"']", expression)):
+    if way is None or not (trims or DEFERRED in expression or re.search("[\"']", expression)):
         return expression
 
     def call(found: re.Match[str]) -> str:
@@ -52,7 +54,7 @@ def for_gdb(expression: str) -> str:
         )
         if spoken == "fortran":
             plain = _untrimmed(one), _untrimmed(text)
-            if named.get("a3") and plain == (one, text):
+            if named.get("a3") and plain == (one, text) and DEFERRED not in found[0]:
                 return found[0]  # GDB compares numbers, and the program's own texts
             one, text = reversed(plain) if plain[0][0] in _QUOTES else plain
         if text[0] == '"' and spoken == "fortran":  # GDB does not know this quote in Fortran
@@ -109,6 +111,22 @@ def _trimmed(value: Any) -> Any:
     kind = value.type.strip_typedefs()
     kind = kind.target() if kind.code in (*_REFERENCES, gdb.TYPE_CODE_PTR) else kind
     return gdb.Value(said, kind.target().array(1, len(said)))
+
+
+def has_no_length(kind: Any) -> bool:
+    """Is it a pointer to a text whose length the debug information does not tell?"""
+    kind = kind.strip_typedefs()
+    of = kind.target().strip_typedefs() if kind.code == gdb.TYPE_CODE_PTR else None
+    return of is not None and of.code == gdb.TYPE_CODE_STRING and not of.sizeof
+
+
+@function("_rdb_deferred_text")
+def _deferred_text(value: Any, length: Any) -> Any:
+    """A text of deferred length."""
+    if not int(value):
+        raise gdb.GdbError("the text is not allocated or not associated")
+    of = value.type.strip_typedefs().target().strip_typedefs().target()
+    return value.cast(of.array(1, int(length)).pointer()).dereference()
 
 
 def _same(value: Any, wanted: bytes) -> Any:
