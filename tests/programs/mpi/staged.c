@@ -1,5 +1,6 @@
 /* Where received data is kept.  staged HOW: prints by how many MiB this process' peak of memory grows while it receives
- * ALL bytes from itself.  staged faults: also prints how many times the later windows took new pages. */
+ * ALL bytes from itself.  staged faults [PATH]: also prints how many times later windows of receives, or of reads of a
+ * file, took new pages. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,15 +57,33 @@ static void matched(void)
 	MPI_Waitall(2 * N, requests, MPI_STATUSES_IGNORE);
 }
 
-static void faults(void)
+static void reads(MPI_File file)
 {
+	for (int i = 0; i < N; i++)
+		MPI_File_iread_at(file, i * BYTES, received + i * BYTES, BYTES, MPI_BYTE, &requests[i]);
+	MPI_Waitall(N, requests, MPI_STATUSES_IGNORE);
+}
+
+/* path: of a file to read from; NULL: receives */
+static void faults(const char *path)
+{
+	MPI_File file;
 	long before = 0;
 
+	if (path) {
+		MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+		MPI_File_write_at(file, 0, sent, ALL, MPI_BYTE, MPI_STATUS_IGNORE);
+	}
 	for (int i = 0; i < WINDOWS; i++) {
 		if (i == FIRST)
 			before = used().ru_minflt;
-		window(BYTES, MPI_BYTE);
+		if (path)
+			reads(file);
+		else
+			window(BYTES, MPI_BYTE);
 	}
+	if (path)
+		MPI_File_close(&file);
 	printf("faults %ld\n", (used().ru_minflt - before) / (ALL / PAGE));
 }
 
@@ -85,7 +104,7 @@ int main(int argc, char **argv)
 	requests[0] = MPI_REQUEST_NULL;
 	before = used().ru_maxrss;
 	if (!strcmp(how, "faults"))
-		faults();
+		faults(argv[2]);
 	else if (!strcmp(how, "plain"))
 		window(BYTES, MPI_BYTE);
 	else if (!strcmp(how, "derived"))

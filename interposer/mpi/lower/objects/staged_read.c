@@ -3,12 +3,11 @@
 #include <unistd.h>
 #include "lower/objects/real.h"
 
-#define MAPPED_FROM (1 << 20) /* bytes; a range of absolute addresses is mostly untouched, so it is mapped */
-
+/* A range of absolute addresses is mostly untouched, so it is mapped. */
 static void take_room(struct staged_read *flight, size_t bytes, ptrdiff_t first)
 {
 	flight->room_bytes = bytes;
-	flight->mapped = bytes >= MAPPED_FROM;
+	flight->mapped = flight->type->blocks != NULL;
 	if (flight->mapped) {
 		void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 				  0);
