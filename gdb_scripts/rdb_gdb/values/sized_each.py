@@ -30,7 +30,7 @@ class _Elements:
             yield f"({low + number})", gdb.Value(at).cast(pointer).dereference()
 
 
-def _printer(value: Any) -> _Elements | None:
+def _printer(value: Any) -> Any:
     kind = value.type.strip_typedefs()
     if kind.code != gdb.TYPE_CODE_ARRAY or value.address is None or not kind.target().dynamic:
         return None
