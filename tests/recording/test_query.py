@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,18 @@ def found(recorded: Recorded, query: str, **options: bool) -> list[str]:
         ("name == 'write' and bytes*2 + 1 == 7", ["1, "]),
         ("close result<0", ["-1"]),
         ("errno == 'EBADF'", ["-1"]),
+        ("errno == EBADF", ["-1"]),
+        ("errno == 'ebadf'", ["-1"]),
+        ("errno == 9", ["-1"]),
+        ("errno in (ENOENT, -9) and close", ["-1"]),
+        ("close result==-EBADF", ["-1"]),
+        ("name == 'Write' && fd==2", ["2, "]),
+        ("name in ('WRITE', read) and !(fd==1)", ["3, ", "2, "]),
+        ("(read || close) && fd == -1", ["-1"]),
+        ("'RIT' in name and fd==2", ["2, "]),
+        ("kind == 'SYSCALL' and fd==2", ["2, "]),
+        ("write and kind == signal", []),
+        ("name == 'MPI_Recv'", []),
         ("read or close and fd == -1", ["3, ", "-1"]),
         ("4 <= bytes < 5 and fd == 3", ["3, "]),
         ("mpi", []),
@@ -76,6 +89,27 @@ def test_what_it_finds(recorded: Recorded, query: str, expected: list[str]) -> N
         "'%s' % name",
         "f'{name}'",
         "name is None",
+        "name == 'MPI_Rcv'",
+        "name == nosuch",
+        "name in (read, 'nosuch')",
+        "kind == 'nosuch'",
+        "errno == 'ENOSUCH'",
+        "errno == 0",
+        "signal == 'SIGNOSUCH'",
+        "signal == 0",
+        "signal > SIGHUP",
+        "status == 'nosuch'",
+        "operation == 'nosuch'",
+        "fd == 'one'",
+        "rank in ('0', '1')",
+        "'1' in fd",
+        "time > 'x'",
+        "read, write",
+        "(read, write)",
+        "read and [write]",
+        "name",
+        "not kind",
+        "fd == read",
         "x" * 5000,
         "(" * 2000 + "1" + ")" * 2000,
         "a\0b",
@@ -84,6 +118,27 @@ def test_what_it_finds(recorded: Recorded, query: str, expected: list[str]) -> N
 def test_what_it_refuses(recorded: Recorded, query: str) -> None:
     with pytest.raises(Usage):
         found(recorded, query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SIGUSR1",
+        "signal == SIGUSR1",
+        "signal == 'usr1'",
+        "signal == 10",
+        "signal in (USR1, 'HUP')",
+        "name == SIGUSR1",
+        "name == 'sigusr1'",
+        "kind == signal and 'Usr1' in name",
+    ],
+)
+def test_a_signal_by_all_its_names(rdb: Rdb, rdb_home: Path, query: str) -> None:
+    line = "trap : USR1 TERM; kill -USR1 $$; kill -TERM $$"
+    assert rdb("run", "--name", "job", "--", "sh", "-c", line).returncode == 0
+    rank = open_job(rdb_home / "job").rank(0)
+    (one,) = find_events(rank, Query(query))
+    assert one.record.nr == signal.SIGUSR1
 
 
 def test_a_near_name_is_suggested() -> None:

@@ -104,7 +104,7 @@ _FUNCTIONS: dict[Call, tuple[str, str]] = {
 _CALLS = {int(call): call for call in Call}
 
 # enum ibv_wr_opcode; a receive has RECEIVE
-_OPCODES = (
+OPCODES = (
     *("RDMA_WRITE", "RDMA_WRITE_WITH_IMM", "SEND", "SEND_WITH_IMM", "RDMA_READ"),
     *("ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "LOCAL_INV", "BIND_MW", "SEND_WITH_INV"),
     *("TSO", "DRIVER1"),
@@ -129,7 +129,7 @@ class WorkRequest:
     def name(self) -> str:
         if self.opcode == RECEIVE:
             return "RECV"
-        return _OPCODES[self.opcode] if self.opcode < len(_OPCODES) else str(self.opcode)
+        return OPCODES[self.opcode] if self.opcode < len(OPCODES) else str(self.opcode)
 
 
 def verbs_call(nr: int) -> Call | None:

@@ -57,7 +57,7 @@ PATH_ARGUMENT = {
     ),
 }
 
-_KINDS = {
+KINDS = {
     Kind.START: "start",
     Kind.SYSCALL: "syscall",
     Kind.HYPERCALL: "call",
@@ -90,7 +90,7 @@ def event_names() -> frozenset[str]:
     mpi = {dotted(str(function["name"])) for function in mpi_functions()}
     verbs = {dotted(name) for name in verbs_numbers().values()}
     words = {"mpi", "verbs", "clock", "receive", "send"}
-    return frozenset({*_KINDS.values(), *words, *calls, *mpi, *verbs})
+    return frozenset({*KINDS.values(), *words, *calls, *mpi, *verbs})
 
 
 def dotted(name: str) -> str:
@@ -141,7 +141,7 @@ class Event:
             return self._message is not None and self._message[0] is note
         if word in ("mpi", "verbs"):
             return self.name.startswith(f"{word}.")
-        return word in (self.name, _KINDS[self.record.kind])
+        return word in (self.name, KINDS[self.record.kind])
 
     def get(self, name: str) -> Any:
         """The value of a field; None: the event does not have it."""
@@ -149,7 +149,7 @@ class Event:
         match name:
             case "kind":
                 library = self.name.partition(".")[0]
-                return library if library in ("mpi", "verbs") else _KINDS[record.kind]
+                return library if library in ("mpi", "verbs") else KINDS[record.kind]
             case "name":
                 return self.name
             case "rank":
@@ -218,7 +218,7 @@ def _name(record: Record) -> str:
             return _call_names().get(record.nr, "call")
         case Kind.SIGNAL:
             return signal_name(record.nr).lower()
-    return _KINDS[record.kind]
+    return KINDS[record.kind]
 
 
 @cache

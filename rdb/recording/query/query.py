@@ -2,8 +2,9 @@
 
 A bare word (a call, `mpi.recv`, `signal`, `receive`) is true of events of that name; a condition
 may follow it without `and`.  The rest is a subset of Python's expressions, without calls and
-without names other than the event's fields.  A comparison with a field that the event does not have
-is false.
+without names other than the event's fields; C's `&&`, `||`, `!` are understood, too.  A comparison
+with a field that the event does not have is false; with a value that the field never has it is an
+error.
 
 A record may stand for many events that differ only in their numbers.  So a query is evaluated once
 for each part of a record's events in which no comparison of `event` with a number changes.
@@ -12,17 +13,19 @@ for each part of a record's events in which no comparison of `event` with a numb
 from __future__ import annotations
 
 import ast
+import errno
 import itertools
 import math
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rdb.errors import Usage
 from rdb.recording.log.record import Record
 from rdb.recording.query.fields import Event, Paths, dotted, event_names, field_names
+from rdb.recording.query.texts import TEXTS, part
 
 Term = Callable[[Event], Any]
 _LONG = 4096
@@ -48,6 +51,18 @@ _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.BitAnd, as
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     **{ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE},
     ast.Eq: ast.Eq,
+}
+# Texts, and operators of C with their spelling here.
+_SPELLED = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|&&|\|\||!(?!=)""")
+_SPELLING = {"&&": " and ", "||": " or ", "!": " not "}
+_ERRNOS = {name: number for number, name in errno.errorcode.items()}
+_HINTS = {
+    "name": "as in name == read, name == mpi.recv, name == sigusr1",
+    "kind": "it is mpi, verbs, syscall, signal, call, upcall, tsc, start, resume or preempt",
+    "errno": "as in errno == ENOENT; errno alone is true of a call that failed",
+    "signal": "as in signal == SIGUSR1",
+    "operation": "as in operation == RDMA_WRITE",
+    "status": "as in status == WR_FLUSH_ERR",
 }
 # A leading word that is followed by a condition without `and`.
 _LEADING = re.compile(
@@ -92,7 +107,8 @@ class Query:
 
     def _parsed(self, text: str) -> ast.expr:
         """The syntax tree; of a text in quotes that of the text within."""
-        source = _LEADING.sub(lambda m: f"{m[1] or ''}{m[2]} and ", text.strip(), count=1)
+        spelled = _SPELLED.sub(lambda m: m[1] or _SPELLING[m[0]], text).strip()
+        source = _LEADING.sub(lambda m: f"{m[1] or ''}{m[2]} and ", spelled, count=1)
         try:
             node = ast.parse(source, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -174,6 +190,15 @@ class Query:
                 return lambda event: not inner(event)
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 return self._compare([left, *comparators], ops)
+            case ast.Tuple() | ast.List() | ast.Set():
+                raise Usage(
+                    f"{ast.unparse(node)} is a list, true of every event",
+                    "a list is compared: name in (read, write)",
+                )
+            case ast.Name() if _field(node) in ("name", "kind"):
+                raise Usage(
+                    f"every event has a {_field(node)}", f"compare it: {_field(node)} == signal"
+                )
             case ast.Name() | ast.Attribute():
                 word = _word(node)
                 if word.lower() not in field_names() or word.lower() in event_names():
@@ -183,6 +208,7 @@ class Query:
 
     def _compare(self, nodes: list[ast.expr], ops: list[ast.cmpop]) -> Term:
         each = self._each
+        nodes = self._meant(nodes, ops)
         terms = [self._operand(node) for node in nodes]
         numbers = _numbers(node for node in nodes if not _is_event(node))
         if numbers is not None:  # `event` is compared with constants only
@@ -202,6 +228,56 @@ class Query:
             return all(test(left, right) for test, left, right in pairs)
 
         return compare
+
+    def _meant(self, nodes: Sequence[ast.expr], ops: Sequence[ast.cmpop]) -> list[ast.expr]:
+        """The operands, with the texts that fields are compared with as the fields have them."""
+        meant = list(nodes)
+        for op, (left, right) in zip(ops, itertools.pairwise(range(len(meant))), strict=True):
+            within = isinstance(op, (ast.In, ast.NotIn))
+            for one, other in ((left, right), (right, left)):
+                field = _field(meant[one])
+                if field not in field_names():
+                    continue
+                if field not in TEXTS:
+                    self._need_number(field, meant[other])
+                    continue
+                if not within and not isinstance(op, (ast.Eq, ast.NotEq)):
+                    raise Usage(
+                        f"{self.text!r}: {field} is a text, without an order", "compare it by =="
+                    )
+                if within and one == right:
+                    meant[other] = _part(field, meant[other])
+                else:
+                    meant[other] = self._value(field, meant[other])
+                break
+        return meant
+
+    def _need_number(self, field: str, node: ast.expr) -> None:
+        for one in ast.walk(node):
+            if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                raise Usage(
+                    f"{field} is a number, and {one.value!r} is a text", f"write it so: {field}==3"
+                )
+
+    def _value(self, field: str, node: ast.expr) -> ast.expr:
+        """The value that a text field is compared with, or the list of them."""
+        match node:
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+                return ast.Tuple([self._value(field, one) for one in parts], ast.Load())
+            case ast.Constant(value=int() | str() as value):
+                text = str(value)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
+                text = str(-value)
+            case ast.Name() | ast.Attribute():
+                text = _word(node)
+            case _:
+                return node
+        known = TEXTS[field](text)
+        if known is not None:
+            return ast.Constant(known)
+        if isinstance(node, ast.Name) and _field(node) in field_names():
+            return node
+        raise Usage(f"{field} is never {text!r}", _HINTS[field])
 
     def _operand(self, node: ast.expr) -> Term:
         match node:
@@ -242,8 +318,11 @@ class Query:
             self._uses_time |= name == "time"
             self._each |= name == "event"
             return lambda event: event.get(name)
-        name = self._event_name(word)  # `name == mpi.recv`
-        return lambda event: name
+        number = _ERRNOS.get(word)
+        if number is None:
+            self._event_name(word)  # raises what is wrong
+            raise Usage(f"{word!r} is an event, and not a value", f"write: name == {word}")
+        return lambda event: number
 
     def _event_name(self, word: str) -> str:
         name = dotted(word)
@@ -262,8 +341,19 @@ class Query:
         raise kind(f"{word!r} is neither an event nor a field of one", hint)
 
 
+def _field(node: ast.expr) -> str:
+    return node.id.lower() if isinstance(node, ast.Name) else ""
+
+
+def _part(field: str, node: ast.expr) -> ast.expr:
+    match node:
+        case ast.Constant(value=str() as text):
+            return ast.Constant(part(field, text))
+    return node
+
+
 def _is_event(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id.lower() == "event"
+    return _field(node) == "event"
 
 
 def _number(node: ast.expr) -> float | None:

@@ -10,7 +10,7 @@ from rdb.recording.log.verbs_calls import Call, call_parameters, posted, verbs_c
 from rdb.recording.verbs.objects import completions
 
 # enum ibv_wc_status
-_STATUS = (
+STATUS = (
     *("SUCCESS", "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_EEC_OP_ERR", "LOC_PROT_ERR", "WR_FLUSH_ERR"),
     *("MW_BIND_ERR", "BAD_RESP_ERR", "LOC_ACCESS_ERR", "REM_INV_REQ_ERR", "REM_ACCESS_ERR"),
     *("REM_OP_ERR", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR"),
@@ -43,7 +43,7 @@ def items(record: Record) -> list[dict[str, Any]]:
         return [
             {
                 "wr_id": one.wr_id,
-                "status": _STATUS[one.status] if one.status < len(_STATUS) else str(one.status),
+                "status": STATUS[one.status] if one.status < len(STATUS) else str(one.status),
                 "qp_num": one.qp_num,
                 # valid only for successful receives (ibv_poll_cq(3))
                 "bytes": one.size_bytes if one.received and not one.status else None,
