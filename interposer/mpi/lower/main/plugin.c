@@ -103,8 +103,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 
 extern struct rdb_plugin rdb_plugin;
 
-/* Free memory that the heap keeps, in bytes: enough for 64 messages of 4 MiB that are kept apart.  The first write to a
- * page costs far more than a copy. */
+/* Free memory that the heap keeps at its end, in bytes: enough for 64 messages of 4 MiB that are kept apart.  The first
+ * write to a page costs far more than a copy. */
 enum { HEAP_KEEPS = 288 << 20 };
 
 static const struct object_class classes[RDB_CLASSES] = {
