@@ -34,8 +34,8 @@ async def find_event(session: Session, query: str) -> Outcome:
     `bytes`, `source`, `dest`, `tag`, `arg0` to `arg5` and the parameters of MPI and verbs
     functions. A comparison with a field that an event does not have is false; a value that the
     field never has is an error. Errors, signals and calls go by each of their names: `errno==2`,
-    `result==-ENOENT`, `signal==USR1`, `name=='MPI_Recv'`. `&&`, `||`, `!` are `and`, `or`, `not`.
-    Quotes around all of it mean what they mean in a shell.
+    `result==-ENOENT`, `signal==USR1`, `name=='MPI_Recv'`, `op==MPI_SUM`. `&&`, `||`, `!` are `and`,
+    `or`, `not`. Quotes around all of it mean what they mean in a shell.
 
     A query may have expressions of the program's, and predicates over its arrays (docs/answers.md):
     `mpi.send and step > 3`, `!allfinite(u)`, `mpi.recv and max(abs(u)) >= 1e6`. rdb goes to each

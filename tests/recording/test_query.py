@@ -141,6 +141,21 @@ def test_a_signal_by_all_its_names(rdb: Rdb, rdb_home: Path, query: str) -> None
     assert one.record.nr == signal.SIGUSR1
 
 
+def test_constants_of_mpi(rdb: Rdb, rdb_home: Path, build: Build) -> None:
+    line = ["-n", "2", "--name", "job", "--", build("mpi/steps.c", "-O1"), "3"]
+    assert rdb("run", *line).returncode == 0
+    rank = open_job(rdb_home / "job").rank(0)
+
+    def count(query: str) -> int:
+        return sum(len(one.events) for one in find_events(rank, Query(query)))
+
+    assert count("mpi.allreduce op==MPI_SUM") == count("op==SUM && datatype==DOUBLE") == 3
+    assert count("mpi.allreduce op==MPI_MAX") == count("op==SUM and comm==MPI_COMM_SELF") == 0
+    assert count("mpi.sendrecv dest!=MPI_PROC_NULL and sendtag!=MPI_ANY_TAG") == 3
+    with pytest.raises(Usage):
+        Query("op==MPI_SAM")
+
+
 def test_a_near_name_is_suggested() -> None:
     with pytest.raises(Usage) as raised:
         Query("mpi.rcv source==3")

@@ -137,6 +137,13 @@ def mpi_functions() -> list[dict[str, Any]]:
     ]
 
 
+@cache
+def mpi_constants() -> dict[str, int]:
+    """Name -> value of predefined handles and of what stands for a rank, a tag or a colour."""
+    handles = _mpi_table()["handles"].values()
+    return {name: int(value) for names in handles for value, name in names.items()} | _CONSTANTS
+
+
 def mpi_parameters(record: Record) -> dict[str, int]:
     """Arguments of an MPI call by name; handles are the stub's ids."""
     return mpi_arguments(record.nr, record.args)
@@ -242,6 +249,10 @@ def _mpi_argument(name: str, kind: str, value: int) -> str:
 
 
 # Values of Open MPI's mpi.h, whose ABI the stub has.
+_CONSTANTS = {
+    **{"MPI_ANY_SOURCE": -1, "MPI_ANY_TAG": -1, "MPI_PROC_NULL": -2, "MPI_ROOT": -4},
+    "MPI_UNDEFINED": -32766,
+}
 _SPECIAL = {
     **{(name, -1): "ANY" for name in ("source", "tag", "recvtag")},
     **{(name, -2): "PROC_NULL" for name in ("source", "dest", "root")},

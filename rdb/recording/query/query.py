@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rdb.errors import Usage
+from rdb.recording.log.describe import mpi_constants
 from rdb.recording.log.record import Record
 from rdb.recording.query.fields import Event, Paths, dotted, event_names, field_names
 from rdb.recording.query.texts import TEXTS, part
@@ -318,7 +319,7 @@ class Query:
             self._uses_time |= name == "time"
             self._each |= name == "event"
             return lambda event: event.get(name)
-        number = _ERRNOS.get(word)
+        number = _constant(word)
         if number is None:
             self._event_name(word)  # raises what is wrong
             raise Usage(f"{word!r} is an event, and not a value", f"write: name == {word}")
@@ -339,6 +340,12 @@ class Query:
         hint = f"did you mean {meant}?" if near else "a call (read, mpi.recv) or a field (fd)"
         kind = Usage if near and word == self.text else NotOfEvents
         raise kind(f"{word!r} is neither an event nor a field of one", hint)
+
+
+def _constant(word: str) -> int | None:
+    """The value of `ENOENT`, `MPI_SUM`, or `SUM` as descriptions of events show it."""
+    known = mpi_constants()
+    return _ERRNOS.get(word, known.get(word, known.get(f"MPI_{word}")))
 
 
 def _field(node: ast.expr) -> str:
