@@ -285,6 +285,8 @@ class Bisect(Inside):
             return event, None
         if self._places[event][0].event < event:
             return "true as long as it had a value"
+        if self._to_end and event == self._high and not self._travel.end.exact:
+            return f"still true right after event {event}, the last; what followed is not known"
         return f"still true at the end (event {event})"
 
     def _in_its_first_interval(self, bad: BadAtFirst) -> Pair:

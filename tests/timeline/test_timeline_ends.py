@@ -81,6 +81,29 @@ def test_a_rank_killed_in_a_loop_ends_at_its_last_event(tmp_path: Path, build: B
         timeline.close()
 
 
+KILLED = """
+#include <signal.h>
+#include <unistd.h>
+static volatile long turns;
+int main(void) {
+  if (!fork())
+    return kill(getppid(), SIGKILL);
+  for (;;)
+    turns++;
+}
+"""
+
+
+def test_bisect_does_not_know_how_far_a_killed_loop_came(
+    rdb: Rdb, build_text: Callable[..., Path]
+) -> None:
+    program = build_text("killed", KILLED)
+    assert rdb("run", "--name", "job", "--", program).returncode == 128 + signal.SIGKILL
+    done = rdb("bisect", "job", "turns < 5")
+    assert done.returncode == 1
+    assert "the last; what followed is not known" in done.stdout
+
+
 def test_an_end_that_has_no_name(
     rdb: Rdb, build_text: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
