@@ -117,6 +117,7 @@ struct thread {
 	unsigned naps;          /* baton.c: number of waits for which it sleeps at once instead of spinning first */
 	bool spun;              /* it has given way at a known spin, which needs no look */
 	uint64_t look_ns;
+	uint64_t resumed_ns;       /* its processor time when it went on after a stop in a computation */
 	volatile bool look_missed; /* the look came while it was in the lower half */
 	bool long_turns;           /* its last spin was found by a long look */
 	struct spin spin;          /* while it queues for the baton: the memory it is polling */

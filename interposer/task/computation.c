@@ -1,5 +1,7 @@
 #include "task/computation.h"
 #include "arch/registers.h"
+#include "base/lower.h"
+#include "base/monotonic.h"
 #include "crossing/arrivals.h"
 #include "task/baton.h"
 #include "crossing/boundary.h"
@@ -57,6 +59,7 @@ static void stop_here(ucontext_t *uc, const struct mark *mark)
 	baton_yield();
 	if (others)
 		computation_resumed(uc);
+	self->resumed_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	self->state = THREAD_RUNS;
 	signals_want_delivery(uc);
 	self->frame = outer;
@@ -103,10 +106,17 @@ static bool hand_on(ucontext_t *uc, const struct spin *waits, const struct spin 
 	return true;
 }
 
+/* A reminder may have come while the records of this turn were written, which can take longer than a slice.  The
+ * thread that waits reminds again. */
+static bool turn_begins(const struct thread *self)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - self->resumed_ns < (uint64_t)lower.opt.slice_ms * 500000;
+}
+
 void computation_stopped(ucontext_t *uc, bool signal)
 {
 	mark_contested = contested;
-	if (about_to_ask(uc))
+	if (about_to_ask(uc) || (!signal && !arrivals_waiting && turn_begins(thread_self())))
 		return;
 	thread_self()->yield = false;
 	if (signal || baton_wanted() || arrivals_waiting)

@@ -13,6 +13,8 @@ from spinning import PROGRAM, SLICE_MS, STEPS, gives_way
 RECORDINGS = 4
 EVENTS_A_TURN = 40
 """Two if who waits is stopped once, and never where it has the lock that the other one needs."""
+DEAR_EVENTS = 500
+"""Thirty if each turn has half a slice of processor time; a thousand if turns are over at once."""
 WAYS = ["yield", "sleep", "futex", "atomic", "flag", "spin-lock", "atomic-flag"]
 ASKING_WAYS = [
     *("deadline", "date", "counter", "counter-of-a-processor", "delay", "counted-delay"),
@@ -51,6 +53,15 @@ def test_turns_of_a_computation_are_told_apart(build: Build, rdb: Rdb) -> None:
         done = rdb("run", "--slice", 1, "--hash-every", 1, "--name", n, "--", program, 1000000)
         assert (done.returncode, done.stdout) == (0, "1000000\n"), done.stderr
         replay_agrees(rdb, n)
+
+
+def test_a_turn_is_not_over_before_it_begins(build: Build, rdb: Rdb) -> None:
+    """Even if the records of a turn take longer than a slice."""
+    program = build("dear_events.c", "-O2", "-pthread")
+    done = rdb("run", "--slice", 1, "--hash-every", 1, "--name", "dear", "--", program, 5000000)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+    events = re.search(r"(\d+) events", replay_agrees(rdb, "dear"))
+    assert events and int(events[1]) < DEAR_EVENTS
 
 
 def said_of(turns: int) -> str:
