@@ -197,11 +197,11 @@ class LogIndex:
 
     def of_calls(self, *numbers: int) -> Sequence[int]:
         """Places of all system calls with these numbers, in order."""
-        return self._calls(Kind.SYSCALL, numbers)
+        return self.of_each((Kind.SYSCALL, number) for number in numbers)
 
     def of_hypercalls(self, numbers: frozenset[int]) -> Sequence[int]:
         """Places of all calls through the gate with these numbers, in order."""
-        return self._calls(Kind.HYPERCALL, numbers)
+        return self.of_each((Kind.HYPERCALL, number) for number in numbers)
 
     def libraries(self, event: int) -> set[int]:
         """The libraries below the gate that were called up to EVENT, as numbers (RDB_NS_ in
@@ -213,9 +213,9 @@ class LogIndex:
             if kind == Kind.HYPERCALL and self._events[entries[0]] <= event
         }
 
-    def _calls(self, wanted: Kind, numbers: Iterable[int]) -> Sequence[int]:
+    def of_each(self, calls: Iterable[tuple[Kind, int]]) -> Sequence[int]:
+        """Places of all calls of these kinds and numbers, in order."""
         self._sort_calls()
-        calls = ((int(wanted), number) for number in numbers)
         found = (self._called[call] for call in calls if call in self._called)
         return self._those(sorted(chain.from_iterable(found)))
 

@@ -70,6 +70,8 @@ KINDS = {
 _GENERAL = ("kind", "name", "rank", "thread", "event", "repeat", "result", "errno", "time")
 _CALLS = ("fd", "path", "bytes", "signal", *(f"arg{number}" for number in range(6)))
 _MESSAGES = ("source", "dest", "tag")
+OF_EACH = frozenset({*_MESSAGES, *ITEM_FIELDS, "receive", "send"})
+"""Names whose meaning depends on the message or request of an event that is evaluated."""
 
 Paths = Callable[[Record], str | None]
 
@@ -91,6 +93,14 @@ def event_names() -> frozenset[str]:
     verbs = {dotted(name) for name in verbs_numbers().values()}
     words = {"mpi", "verbs", "clock", "receive", "send"}
     return frozenset({*KINDS.values(), *words, *calls, *mpi, *verbs})
+
+
+@cache
+def calls_named(name: str) -> frozenset[tuple[Kind, int]]:
+    """Kinds and numbers of the calls of that name; empty: it is the name of none."""
+    known = [(Kind.SYSCALL, nr, call) for nr, (call, _) in SYSCALLS.items()]
+    known += [(Kind.HYPERCALL, nr, call) for nr, call in _call_names().items()]
+    return frozenset((kind, nr) for kind, nr, call in known if call == name)
 
 
 def dotted(name: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rdb.recording.log.record import Record
@@ -45,8 +46,9 @@ def find_events(
         return
     start = index.event_place(first) if first > 0 else 0
     start = index.first_at(first) if start is None else start
-    stop = index.first_at(last + 1)
-    count = max(stop - start, 0)
+    places = range(index.count) if query.calls is None else index.of_each(query.calls)
+    low, high = bisect_left(places, start), bisect_left(places, index.first_at(last + 1))
+    count = max(high - low, 0)
     start_ns = next(index.records(0, 1)).at_ns if index.count else 0
     asked = 0
     false: set[tuple[int, int]] = set()  # positions of records of which the query is not true
@@ -62,12 +64,17 @@ def find_events(
     while (number := number + 1) < count:
         if look is not None and number % _LOOK_EVERY == 0:
             look(number / count)
-        place = stop - 1 - number if backwards else start + number
+        at = high - 1 - number if backwards else low + number
+        place = places[at]
         where = index.where(place) if query.of_the_call else None
         if where in false:
-            turns = index.turns_at(place)
-            if turns is not None and false.issuperset(map(index.where, turns[0][: turns[1]])):
-                number += place - turns[0][0] if backwards else turns[0][-1] - place
+            cycle = index.turns_at(place)
+            if cycle is not None:
+                turns, period = cycle
+                begin, end = _within(places, turns)
+                one_turn = _within(places, turns[:period])
+                if false.issuperset(index.where(places[one]) for one in range(*one_turn)):
+                    number += at - begin if backwards else end - 1 - at
             continue
         record = index.record(place)
         if not record.kind.is_event:
@@ -81,6 +88,11 @@ def find_events(
             if len(false) >= _REMEMBERED:
                 false.clear()
             false.add(where)
+
+
+def _within(places: Sequence[int], turns: range) -> tuple[int, int]:
+    """Indices of the first place that is one of these turns, and of the first one behind them."""
+    return bisect_left(places, turns.start), bisect_left(places, turns.stop)
 
 
 def _true_parts(

@@ -24,8 +24,16 @@ from typing import Any
 
 from rdb.errors import Usage
 from rdb.recording.log.describe import mpi_constants
-from rdb.recording.log.record import Record
-from rdb.recording.query.fields import Event, Paths, dotted, event_names, field_names
+from rdb.recording.log.record import Kind, Record
+from rdb.recording.query.fields import (
+    OF_EACH,
+    Event,
+    Paths,
+    calls_named,
+    dotted,
+    event_names,
+    field_names,
+)
 from rdb.recording.query.texts import TEXTS, part
 
 Term = Callable[[Event], Any]
@@ -98,12 +106,15 @@ class Query:
             raise Usage(f"a query has at most {_LONG} characters")
         self.uses_paths = False
         self._uses_time = False
+        self._of_each = False  # it depends on the message or request of an event
         self._each = False  # it uses `event` in a way that must be evaluated for each event
         self._edges: set[int] = set()  # event numbers at which a comparison may change
         self.first, self.last = 0, sys.maxsize
         """The query is true of no event outside of these bounds."""
         tree = self._parsed(self.text)
         self._test = self._term(tree)
+        self.calls = _calls(tree)
+        """The calls of which alone the query may be true; None: it does not name them."""
         self._bound(tree)
 
     def _parsed(self, text: str) -> ast.expr:
@@ -135,7 +146,8 @@ class Query:
         """
         event = Event(record, rank, start_ns, paths, number)
         try:
-            return any(bool(self._test(one)) for one in event.each())
+            each = event.each() if self._of_each else (event,)
+            return any(bool(self._test(one)) for one in each)
         except (TypeError, ArithmeticError) as error:
             at = record.event if number is None else number
             raise Usage(f"{self.text!r} has no value at event {at}: {error}") from None
@@ -204,6 +216,7 @@ class Query:
                 word = _word(node)
                 if word.lower() not in field_names() or word.lower() in event_names():
                     name = self._event_name(word)
+                    self._of_each |= name in OF_EACH
                     return lambda event: event.is_a(name)
         return self._operand(node)
 
@@ -318,6 +331,7 @@ class Query:
             self.uses_paths |= name == "path"
             self._uses_time |= name == "time"
             self._each |= name == "event"
+            self._of_each |= name in OF_EACH
             return lambda event: event.get(name)
         number = _constant(word)
         if number is None:
@@ -340,6 +354,16 @@ class Query:
         hint = f"did you mean {meant}?" if near else "a call (read, mpi.recv) or a field (fd)"
         kind = Usage if near and word == self.text else NotOfEvents
         raise kind(f"{word!r} is neither an event nor a field of one", hint)
+
+
+def _calls(node: ast.expr) -> frozenset[tuple[Kind, int]] | None:
+    match node:
+        case ast.BoolOp(op=ast.And(), values=values):
+            named = [one for one in map(_calls, values) if one is not None]
+            return frozenset.intersection(*named) if named else None
+        case ast.Name() | ast.Attribute():
+            return calls_named(dotted(_word(node))) or None
+    return None
 
 
 def _constant(word: str) -> int | None:
