@@ -22,6 +22,7 @@ static const struct {
 } old_style[] = {
 	{0x0001, 0x0002, 4},   /* FIBMAP, FIGETBSZ */
 	{0x0301, 0x0301, 24},  /* HDIO_GETGEO */
+	{0x07b9, 0x07b9, 4},   /* IOCTL_VM_SOCKETS_GET_LOCAL_CID: vsock(7) */
 	{0x125d, 0x125d, 0},   /* BLKROSET */
 	{0x125e, 0x125e, 4},   /* BLKROGET */
 	{0x125f, 0x125f, 0},   /* BLKRRPART */

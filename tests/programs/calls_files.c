@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <linux/fs.h>
+#include <linux/vm_sockets.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -46,6 +47,12 @@ static void copies(int from, const char *dir)
 	int clone = ioctl(to, FICLONE, from), flags = 0;
 	printf("clone %d, flags %d\n", clone & 0, ioctl(to, FS_IOC_GETFLAGS, &flags) & 0);
 	close(to);
+	/* the request does not say that it writes */
+	unsigned cid = 7;
+	int vsock = open("/dev/vsock", O_RDONLY);
+	int known = ioctl(vsock, IOCTL_VM_SOCKETS_GET_LOCAL_CID, &cid);
+	printf("vsock %d, cid %u\n", known, cid);
+	close(vsock);
 }
 
 static void names(const char *dir)
