@@ -103,6 +103,10 @@ class Log:
     def of_hypercalls(self, numbers: frozenset[int]) -> list[int]:
         return self._places(lambda one: one.kind is Kind.HYPERCALL and one.nr in numbers)
 
+    def libraries(self, event: int) -> set[int]:
+        calls = (one for one in self.entries if one.kind is Kind.HYPERCALL)
+        return {one.nr >> 16 for one in calls if one.event <= event}
+
     def _places(self, wanted: Any) -> list[int]:
         return [place for place, one in enumerate(self.entries) if wanted(one)]
 
