@@ -386,12 +386,10 @@ enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc)
 	return stepping_at_guarded(uc);
 }
 
-/* An instruction that was executed for real has ended by its fault: the int3 behind it will not be met. */
+/* The instruction has ended by its fault: an int3 behind it will not be met.  No event has stored the frame. */
 enum verdict stepping_handled(ucontext_t *uc)
 {
-	if (stepping.running && (stepping.temporary || stepping.single || stepping.over || stepping.finishing))
-		return stepping_executed(uc, false);
-	return GO_ON;
+	return stepping.running ? stepping_raised(uc) : GO_ON;
 }
 
 void stepping_leaves(void)

@@ -80,6 +80,7 @@ enum verdict stepping_settle(ucontext_t *uc, bool arrived, const struct watch_hi
 enum verdict stepping_advance(ucontext_t *uc);
 enum verdict stepping_over(ucontext_t *uc);
 enum verdict stepping_executed(ucontext_t *uc, bool arrived);
+enum verdict stepping_raised(ucontext_t *uc);
 enum verdict stepping_watched(ucontext_t *uc);
 enum verdict stepping_at_guarded(ucontext_t *uc);
 enum verdict stepping_counted(ucontext_t *uc);

@@ -170,11 +170,8 @@ enum verdict stepping_over(ucontext_t *uc)
 	return look_ahead(uc, true, AHEAD);
 }
 
-/* An instruction has been executed for real. */
-enum verdict stepping_executed(ucontext_t *uc, bool arrived)
+static enum verdict executed(ucontext_t *uc, const struct emulated *did, bool arrived)
 {
-	const struct emulated *did = stepping.temporary || stepping.single || stepping.finishing ? &stepping.executing
-												 : NULL;
 	struct watch_hit hit;
 	enum verdict v;
 
@@ -188,6 +185,20 @@ enum verdict stepping_executed(ucontext_t *uc, bool arrived)
 	if (stepping.stepping)
 		return stepping_advance(uc);
 	return arrived ? stepping_over(uc) : GO_ON;
+}
+
+/* An instruction has been executed for real. */
+enum verdict stepping_executed(ucontext_t *uc, bool arrived)
+{
+	const bool known = stepping.temporary || stepping.single || stepping.finishing;
+
+	return executed(uc, known ? &stepping.executing : NULL, arrived);
+}
+
+/* An instruction has raised a fault, and has accessed nothing. */
+enum verdict stepping_raised(ucontext_t *uc)
+{
+	return executed(uc, NULL, false);
 }
 
 /* A watchpoint's trap. */
