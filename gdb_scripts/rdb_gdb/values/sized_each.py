@@ -32,12 +32,15 @@ class _Elements:
 
 def _printer(value: Any) -> Any:
     kind = value.type.strip_typedefs()
-    if kind.code != gdb.TYPE_CODE_ARRAY or value.address is None or not kind.target().dynamic:
+    if kind.code != gdb.TYPE_CODE_ARRAY or not kind.target().dynamic:
         return None
     of = kind.target().strip_typedefs()
     while of.code == gdb.TYPE_CODE_ARRAY:
         of = of.target().strip_typedefs()
-    if of.code != gdb.TYPE_CODE_STRUCT or not int(value.address):
+    if of.code != gdb.TYPE_CODE_STRUCT:
+        return None
+    # Of an array that only GDB has, the address costs a call of malloc: none of those is dynamic.
+    if value.address is None or not int(value.address):
         return None
     low, high = kind.range()
     return _Elements(value) if high >= low else None
