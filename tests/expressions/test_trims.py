@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Build, run_rdb
 from gdbdriver import Gdb, in_console
+from printed import expect_printed
 
 # In the order in which step() prints them.
 COMPARISONS = [
@@ -29,17 +30,7 @@ THIRD = "trim(title) == 'third'"
 
 @pytest.mark.parametrize("level", ["-O0", "-O1"])
 def test_what_the_program_printed(tmp_path: Path, build: Build, level: str) -> None:
-    done = run_rdb(tmp_path, tmp_path, "run", "--name", "job", "--", build("trims.f90", level))
-    assert done.returncode == 0, done.stderr
-    rows = [line.split() for line in done.stdout.splitlines() if line.startswith(" ")]
-    asked = [f"print {one}" for one in COMPARISONS]
-    said = in_console(tmp_path, "job", ["goto start", *["find-event write --next", *asked] * 4])
-    said.pop(0)
-    for row in rows:
-        said.pop(0)
-        for one, printed in zip(COMPARISONS, row, strict=True):
-            seen = re.search(r"= \.(TRUE|FALSE)\.", answer := said.pop(0))
-            assert seen and seen[1][0] == printed, f"{one}: {answer}"
+    expect_printed(tmp_path, build("trims.f90", level), COMPARISONS)
 
 
 def test_each_command(tmp_path: Path, build: Build) -> None:

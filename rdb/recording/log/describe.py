@@ -249,14 +249,15 @@ def _mpi_argument(name: str, kind: str, value: int) -> str:
 
 
 # Values of Open MPI's mpi.h, whose ABI the stub has.
+ANY, PROC_NULL, _ROOT, _UNDEFINED = -1, -2, -4, -32766
 _CONSTANTS = {
-    **{"MPI_ANY_SOURCE": -1, "MPI_ANY_TAG": -1, "MPI_PROC_NULL": -2, "MPI_ROOT": -4},
-    "MPI_UNDEFINED": -32766,
+    **dict.fromkeys(("MPI_ANY_SOURCE", "MPI_ANY_TAG"), ANY),
+    **{"MPI_PROC_NULL": PROC_NULL, "MPI_ROOT": _ROOT, "MPI_UNDEFINED": _UNDEFINED},
 }
 _SPECIAL = {
-    **{(name, -1): "ANY" for name in ("source", "tag", "recvtag")},
-    **{(name, -2): "PROC_NULL" for name in ("source", "dest", "root")},
-    ("color", -32766): "UNDEFINED",
+    **{(name, ANY): "ANY" for name in ("source", "tag", "recvtag")},
+    **{(name, PROC_NULL): "PROC_NULL" for name in ("source", "dest", "root")},
+    ("color", _UNDEFINED): "UNDEFINED",
 }
 
 

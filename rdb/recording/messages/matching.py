@@ -14,16 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rdb.recording.log.describe import mpi_name
+from rdb.recording.log.describe import ANY, PROC_NULL, mpi_name
 from rdb.recording.messages.messages import Messages
 from rdb.recording.mpi.communication import Item, RankCommunication, What
 
 if TYPE_CHECKING:
     from rdb.recording.messages.waiting import Call
 
-ANY = -1
-"""MPI_ANY_SOURCE and MPI_ANY_TAG as the stub has them."""
-PROC_NULL = -2
 RECEIVES = {"MPI_Recv": "tag", "MPI_Sendrecv": "recvtag", "MPI_Sendrecv_replace": "recvtag"}
 SENDS = {
     "MPI_Send": "tag",

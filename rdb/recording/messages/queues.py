@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rdb.recording.log.describe import mpi_functions
-from rdb.recording.messages.matching import ANY as ANY
-from rdb.recording.messages.matching import PROC_NULL, RECEIVES, SENDS
+from rdb.recording.log.describe import ANY as ANY
+from rdb.recording.log.describe import PROC_NULL, mpi_functions
+from rdb.recording.messages.matching import RECEIVES, SENDS
 from rdb.recording.messages.messages import Messages
 from rdb.recording.mpi.communication import Communicator, Item, RankCommunication, What
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from rdb.recording.log.describe import mpi_name
-from rdb.recording.messages.matching import ANY, PROC_NULL, RECEIVES, SENDS, Matching, Way, World
+from rdb.recording.log.describe import ANY, PROC_NULL, mpi_name
+from rdb.recording.messages.matching import RECEIVES, SENDS, Matching, Way, World
 from rdb.recording.messages.messages import Messages
 from rdb.recording.messages.partitioned import Partitioned
 from rdb.recording.mpi.collectives import (

@@ -70,8 +70,8 @@ KINDS = {
 _GENERAL = ("kind", "name", "rank", "thread", "event", "repeat", "result", "errno", "time")
 _CALLS = ("fd", "path", "bytes", "signal", *(f"arg{number}" for number in range(6)))
 _MESSAGES = ("source", "dest", "tag")
-OF_EACH = frozenset({*_MESSAGES, *ITEM_FIELDS, "receive", "send"})
-"""Names whose meaning depends on the message or request of an event that is evaluated."""
+OF_MESSAGES = frozenset({*_MESSAGES, *ITEM_FIELDS, "receive", "send"})
+"""Names that mean something of one message or verbs request of an event."""
 
 Paths = Callable[[Record], str | None]
 

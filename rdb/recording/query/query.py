@@ -26,7 +26,7 @@ from rdb.errors import Usage
 from rdb.recording.log.describe import mpi_constants
 from rdb.recording.log.record import Kind, Record
 from rdb.recording.query.fields import (
-    OF_EACH,
+    OF_MESSAGES,
     Event,
     Paths,
     calls_named,
@@ -106,7 +106,7 @@ class Query:
             raise Usage(f"a query has at most {_LONG} characters")
         self.uses_paths = False
         self._uses_time = False
-        self._of_each = False  # it depends on the message or request of an event
+        self._of_messages = False  # evaluated for each message or verbs request of an event
         self._each = False  # it uses `event` in a way that must be evaluated for each event
         self._edges: set[int] = set()  # event numbers at which a comparison may change
         self.first, self.last = 0, sys.maxsize
@@ -114,7 +114,6 @@ class Query:
         tree = self._parsed(self.text)
         self._test = self._term(tree)
         self.calls = _calls(tree)
-        """The calls of which alone the query may be true; None: it does not name them."""
         self._bound(tree)
 
     def _parsed(self, text: str) -> ast.expr:
@@ -146,7 +145,7 @@ class Query:
         """
         event = Event(record, rank, start_ns, paths, number)
         try:
-            each = event.each() if self._of_each else (event,)
+            each = event.each() if self._of_messages else (event,)
             return any(bool(self._test(one)) for one in each)
         except (TypeError, ArithmeticError) as error:
             at = record.event if number is None else number
@@ -216,7 +215,7 @@ class Query:
                 word = _word(node)
                 if word.lower() not in field_names() or word.lower() in event_names():
                     name = self._event_name(word)
-                    self._of_each |= name in OF_EACH
+                    self._of_messages |= name in OF_MESSAGES
                     return lambda event: event.is_a(name)
         return self._operand(node)
 
@@ -331,7 +330,7 @@ class Query:
             self.uses_paths |= name == "path"
             self._uses_time |= name == "time"
             self._each |= name == "event"
-            self._of_each |= name in OF_EACH
+            self._of_messages |= name in OF_MESSAGES
             return lambda event: event.get(name)
         number = _constant(word)
         if number is None:
@@ -357,6 +356,7 @@ class Query:
 
 
 def _calls(node: ast.expr) -> frozenset[tuple[Kind, int]] | None:
+    """Kinds and numbers of the calls of which alone NODE may be true; None: of others, too."""
     match node:
         case ast.BoolOp(op=ast.And(), values=values):
             named = [one for one in map(_calls, values) if one is not None]
