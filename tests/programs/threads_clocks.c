@@ -7,9 +7,9 @@ static void *reads(void *arg)
 	struct timespec ts;
 	volatile unsigned x = 0;
 
-	for (int i = 0; i < 80000; i++) {
+	for (int i = 0; i < 600000; i++) {
 		clock_gettime(CLOCK_MONOTONIC, &ts);
-		for (int k = 0; k < 2000; k++)
+		for (int k = 0; k < 500; k++)
 			x = x * 3 + 1;
 	}
 	return arg;
