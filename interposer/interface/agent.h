@@ -124,7 +124,7 @@ enum {
 enum agent_watch {
 	AGENT_WATCH_WRITE = 0, /* stops when the VALUE changed, also by an event */
 	AGENT_WATCH_READ = 1,
-	AGENT_WATCH_ACCESS = 2
+	AGENT_WATCH_ACCESS = 2 /* what an event writes counts, too, also the value that was there already */
 };
 
 enum agent_stop_reason {

@@ -56,6 +56,7 @@ enum rdb_note {
 	RDB_NOTE_MADE = 38,    /* uint32_t, several: descriptors that such a call has made */
 	RDB_NOTE_COUNTED = 39, /* struct mark_counted: where a computation was stopped */
 	RDB_NOTE_PROBED = 40,  /* struct rdb_note_recv: a message that a probe has found */
+	RDB_NOTE_EARLY = 41,   /* struct rdb_note_recv: a message whose bytes came before its receive was completed */
 };
 
 /* Two words: in a loop mostly only one of them changes (log_short.h). */

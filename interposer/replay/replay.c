@@ -401,6 +401,17 @@ static void apply_chunks(const struct log_record *rec)
 		unknown_maps_protect(rec);
 }
 
+bool replay_wrote(uint64_t addr, uint64_t len)
+{
+	for (const struct log_chunk *c = NULL; replay.present && (c = log_chunk_next(replay.present, c));) {
+		const struct rdb_note_payload *payload = payload_of(c);
+		const uint64_t at = payload ? payload->addr : c->addr, end = at + (payload ? payload->len : c->len);
+		if (at && at < addr + len && addr < end)
+			return true;
+	}
+	return false;
+}
+
 static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t *uc)
 {
 	const struct log_record *rec = replay.next;

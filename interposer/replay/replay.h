@@ -39,6 +39,8 @@ const struct mark *replay_mark(void);
 const struct log_record *replay_next_record(void);
 /* The record of the event that is being answered. */
 const struct log_record *replay_record(void);
+/* Did the answer of that event write any of these bytes, perhaps with the values that they had already? */
+bool replay_wrote(uint64_t addr, uint64_t len);
 /* The program did something that the recording does not have: reports that and stops. */
 void replay_diverged(ucontext_t *uc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A file of the recording is damaged: reports that and stops. */

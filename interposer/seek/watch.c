@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "interface/agent.h"
 #include "base/descriptors.h"
+#include "replay/replay.h"
 #include "seek/page_guard.h"
 #include "space/aliases.h"
 #include "space/upper_memory.h"
@@ -362,13 +363,19 @@ void watch_check_event(uint64_t event, uint64_t run, struct watch_hit *hit)
 {
 	hit->id = 0;
 	for (struct watch *w = watches; w < top; w++) {
-		uint64_t addr;
+		uint64_t addr = w->addr;
+		bool hits;
 
 		if (!w->id)
 			continue;
 		if (hardware && w->kind != AGENT_WATCH_WRITE)
 			accessed(w); /* the lower half's own accesses are not the program's */
-		if (changed_at_all(w, &addr) && w->kind != AGENT_WATCH_READ)
+		hits = changed_at_all(w, &addr);
+		if (w->kind == AGENT_WATCH_READ)
+			hits = false;
+		else if (w->kind == AGENT_WATCH_ACCESS)
+			hits = hits || replay_wrote(w->addr, w->len);
+		if (hits)
 			count(w, addr, event, run, true, hit);
 	}
 }

@@ -311,7 +311,7 @@ class RankRecording:
                 if start < addr + size and addr < start + length:
                     offset = size_bytes + max(addr - start, 0) if offset is None else offset
                 size_bytes += length
-            elif chunk.note == Note.RECV:
+            elif chunk.note in (Note.RECV, Note.EARLY):
                 if offset is not None:
                     found = replace(Receive.of(record, chunk), offset=offset)
                 offset, size_bytes = None, 0

@@ -53,6 +53,13 @@ _PARTS = {
     "cmpxchg": "mov %0,%%@A; mov %1,%%@D; cmpxchg %%@D,%0",
     "movnti": "mov %1,%%@A; movnti %%@A,%0",
 }
+# Of eight bytes.
+_EIGHTS = {
+    "pop": "pushq %1; popq %0",
+    "pop_above": "sub $128,%%rsp; pushq %1; popq 8(%%rsp); mov 8(%%rsp),%%rax; add $128,%%rsp;"
+    "mov %%rax,%0",
+    "leave": "push %%rbp; pushq %1; mov %%rsp,%%rbp; leave; mov %%rbp,%0; pop %%rbp",
+}
 # These make another value of it, or a sum.
 _OTHERS = {
     "low": "mov %1,%%@A; mov $7,%%al; mov %%@A,%0",
@@ -60,7 +67,7 @@ _OTHERS = {
     "fill": "mov %1,%%al; lea %0,%%rsi; lea 1+%0,%%rdi; mov %%al,%0; mov $@N-1,%%ecx; rep movsb",
     "sum": "mov %1,%%@A; xadd %%@A,%0",
 }
-_INSTRUCTIONS = {**_STRINGS, **_PARTS, **_OTHERS}
+_INSTRUCTIONS = {**_STRINGS, **_PARTS, **_EIGHTS, **_OTHERS}
 
 
 @dataclass
@@ -158,7 +165,9 @@ def each_instruction() -> Program:
     program = Program()
     for type_ in _TYPES:
         for way in _STRINGS if type_ == "long double" else _INSTRUCTIONS:
-            if way != "fill" or type_ in ("int", "long"):  # others have a zero as their first byte
+            if way == "fill" and type_ not in ("int", "long"):
+                continue  # they have a zero as their first byte
+            if way not in _EIGHTS or type_ in _LONG:
                 program.chain(type_, [way])
     return program
 

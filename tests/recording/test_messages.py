@@ -73,7 +73,7 @@ def test_every_receive_finds_its_send(ranks: int, build: Build, tmp_path: Path) 
             source, to, comm, tag, number = _MESSAGE.unpack(data)
             send = messages.sent_as(rank, one)
             assert (send.rank, rank, one.tag) == (source, to, tag)
-            channel, place = messages.of(rank).place(one)
+            channel, place = messages.communication(rank).numbered(one)
             assert place == number, (channel, one)
             assert messages.of(source).sends[(rank, *channel[1:])][number].event == send.event
             seen.add((source, send.event, comm, number))

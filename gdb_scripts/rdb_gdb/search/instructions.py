@@ -76,6 +76,8 @@ class Instruction:
         """The operand that it does no more than copy into a register, or (None) into memory."""
         if self.name.startswith("f"):
             return self._x87_copied_into(target)
+        if self._leaves:
+            return "(%rbp)" if target == "rbp" else None
         if not self.operands:
             return None
         first, last = self.operands[0], self.operands[-1]
@@ -90,7 +92,7 @@ class Instruction:
         if self.name.startswith("cmov"):
             return first if _holds(self.name[4:]) else last
         if re.fullmatch("popq?", self.name):
-            return None if target is None else "(%rsp)"
+            return "(%rsp)"
         is_copy = _COPIES.fullmatch(self.name) and len(self.operands) < 3
         is_stored = target is None and re.fullmatch("cmpxchg[bwlq]?", self.name)
         return first if is_copy or is_stored else None
@@ -114,13 +116,16 @@ class Instruction:
         elif self.name in _STRINGS:
             at, size = self.address(self.operands[-1]) or 0, self.size
         else:
-            only_reads = _READS.fullmatch(self.name)
-            return not only_reads and self.address(self.operands[-1]) is not None
+            return not _READS.fullmatch(self.name) and self._target is not None
         return at < address + length and address < at + size
 
     @property
     def _pushes(self) -> bool:
         return re.fullmatch("pushq?", self.name) is not None
+
+    @property
+    def _leaves(self) -> bool:
+        return re.fullmatch("leaveq?", self.name) is not None
 
     @property
     def _count(self) -> int:
@@ -147,12 +152,20 @@ class Instruction:
     def stored_at(self) -> int | None:
         if self._pushes:
             return value("rsp") - 8
-        return None if self.copied_into(None) is None else self.address(self.operands[-1])
+        return None if self.copied_into(None) is None else self._target
+
+    @property
+    def _target(self) -> int | None:
+        """Address of the last operand; None: it is no memory."""
+        at = self.address(self.operands[-1])
+        # An address that uses rsp is that after the pop (Intel SDM, volume 2, POP).
+        moved = 8 if self.name.startswith("pop") and "(%rsp" in self.operands[-1] else 0
+        return at if at is None else at + moved
 
     @property
     def size(self) -> int:
         """Bytes that are copied."""
-        if re.fullmatch("(push|pop)q?", self.name):
+        if re.fullmatch("(push|pop|leave)q?", self.name):
             return 8
         if self.name.startswith("f"):
             return _X87_SIZES[self.format or "t"]
@@ -192,6 +205,8 @@ class Instruction:
 
     def writes(self, name: str) -> bool:
         """Does it write the register, even with an equal value?"""
+        if self._leaves:
+            return name in ("rbp", "rsp")
         if name.startswith("x87"):
             return self.name.startswith("f") and name in self._x87_targets()
         implicit = () if self.name.startswith("imul") and len(self.operands) > 1 else _IMPLICIT

@@ -86,6 +86,7 @@ class Note(IntEnum):
     MADE = 38
     COUNTED = 39
     PROBED = 40
+    EARLY = 41
 
 
 class EndKind(IntEnum):

@@ -60,14 +60,6 @@ class RankMessages:
         self.sends = _all(communication, communication.sends)
         self.receives = _all(communication, communication.receives)
 
-    def place(self, received: Receive) -> tuple[Channel, int]:
-        """The channel of a received message, and its number there, from 0.  Raises RdbError."""
-        for channel, messages in self.receives.items():
-            for number, one in enumerate(messages):
-                if (one.event, one.order) == (received.event, received.order):
-                    return channel, number
-        raise RdbError(f"event {received.event} received no such message")
-
 
 def _all(
     communication: RankCommunication, ways: Mapping[Channel, array[int]]
@@ -203,7 +195,7 @@ class Messages:
         """The send of an MPI message that RANK received.  Raises RdbError if it is not known."""
         if received.source < 0:
             raise RdbError("its sender is not a rank of this job")
-        (source, comm, tag), number = self.of(rank).place(received)
+        (source, comm, tag), number = self.communication(rank).numbered(received)
         sends = self.of(source).sends.get((rank, comm, tag), [])
         if number >= len(sends):
             raise RdbError(f"the recording of rank {source} ends before the send")

@@ -13,7 +13,7 @@ import os
 import re
 import struct
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.recording.log.describe import mpi_functions, mpi_name
 from rdb.recording.log.library import log_library
+from rdb.recording.log.record import Receive
 from rdb.recording.mpi.collectives import (
     collectives,
     file_collectives,
@@ -487,6 +488,13 @@ class RankCommunication:
         """The ranks of the group that an id named at an event; None: not known."""
         known = [ranks for since, ranks in self._groups[number] if since <= event]
         return known[-1] if known else None
+
+    def numbered(self, received: Receive) -> tuple[Channel, int]:
+        """The channel of a message that was received, and its number there, from 0."""
+        comm = self.communicator(received.comm, received.event)
+        channel = (self._rank(received.source), comm.name, received.tag)
+        orders = [self.item(place).order for place in self.receives.get(channel, ())]
+        return channel, bisect_left(orders, received.order)
 
     def _rank(self, peer: int) -> int:
         """The rank of the job; -1: not known (interposer/mpi/lower/objects/worlds.h)."""

@@ -31,8 +31,8 @@ uint64_t receive_posted(void)
 	return ++posted;
 }
 
-void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request, uint64_t order,
-		  bool truncated)
+static void note_message(enum rdb_note what, const struct vcomm *comm, const MPI_Status *status, int64_t bytes,
+			 uint32_t request, uint64_t order, bool truncated)
 {
 	struct rdb_note_recv note = {
 		.peer = comm_world_rank(comm, status->MPI_SOURCE),
@@ -44,10 +44,22 @@ void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t by
 		.from = truncated,
 	};
 
+	if (status->MPI_SOURCE != MPI_PROC_NULL)
+		host->note(what, &note, sizeof(note));
+}
+
+void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request, uint64_t order,
+		  bool truncated)
+{
 	if (status->MPI_SOURCE != MPI_PROC_NULL && observer)
 		observer->received();
-	if (status->MPI_SOURCE != MPI_PROC_NULL)
-		host->note(RDB_NOTE_RECV, &note, sizeof(note));
+	note_message(RDB_NOTE_RECV, comm, status, bytes, request, order, truncated);
+}
+
+void note_early(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request, uint64_t order,
+		bool truncated)
+{
+	note_message(RDB_NOTE_EARLY, comm, status, bytes, request, order, truncated);
 }
 
 /* Whoever has seen a message knows that it was sent (MPI-4.0, 3.8). */

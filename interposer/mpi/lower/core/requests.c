@@ -317,9 +317,14 @@ void request_peek(struct vreq *request, const MPI_Status *status)
 
 void request_early(struct vreq *request, const MPI_Status *status)
 {
+	int64_t bytes;
+
 	if (status_cancelled(status) || !still_there(request->buf, request->count, request->type))
 		return;
-	copy_out(request, status);
+	bytes = copy_out(request, status);
+	if (!request->nobody)
+		note_early(request->comm, status, bytes, request->o.id, request->order,
+			   is_truncation(status->MPI_ERROR));
 	request->early = true;
 }
 

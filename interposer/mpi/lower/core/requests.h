@@ -18,7 +18,7 @@ void request_complete(struct vreq *request, const MPI_Status *status);
 /* Delivers the data of a complete request, which stays active (MPI_Request_get_status). */
 void request_peek(struct vreq *request, const MPI_Status *status);
 
-/* Only copies the data to the program; the receive is noted when the program completes the request. */
+/* Copies the data to the program; the receive is noted as complete when the program completes the request. */
 void request_early(struct vreq *request, const MPI_Status *status);
 
 /* early.c: whether the real request is complete; can be asked repeatedly. */

@@ -210,6 +210,9 @@ void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int
 uint64_t receive_posted(void);
 void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request, uint64_t order,
 		  bool truncated);
+/* The message's bytes are a part of this event; the receive is completed later, or never. */
+void note_early(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request, uint64_t order,
+		bool truncated);
 
 /* requests.c */
 void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, const void *buf, int count,
