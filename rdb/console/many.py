@@ -40,7 +40,7 @@ def _alike(rows: Iterable[RankRow]) -> list[tuple[tuple[Rank, ...], list[RankRow
             row.ended,
             row.in_focus,
             row.problem,
-            (row.state.standing, row.state.point in ("start", "end")) if row.state else None,
+            (row.state.standing, row.state.limit) if row.state else None,
         ),
     )
     return [(group.ranks, [by_rank[rank] for rank in group.ranks]) for group in groups]

@@ -41,16 +41,13 @@ def render_positions(states: Mapping[Rank, RankState], out: Console) -> None:
 
     For example `[0-2] main () at heat.c:60, events 118..120`.
     """
-    for group in merge(
-        states, key=lambda state: (state.standing, state.point in ("start", "end"), state.branch)
-    ):
+    for group in merge(states, key=lambda state: (state.standing, state.limit, state.branch)):
         members = [states[rank] for rank in group.ranks]
         events = sorted({state.event for state in members})
         span = (
             f"event {events[0]:,}" if len(events) == 1 else f"events {events[0]:,}..{events[-1]:,}"
         )
-        point = group.value.point
-        end = f" ({point} of the recording)" if point in ("start", "end") else ""
+        end = f" ({group.value.limit})" if group.value.limit else ""
         branch = " (branch)" if group.value.branch else ""
         out.print(Text(f"[{group.label}] {group.value.standing}, {span}{end}{branch}", "cyan"))
 

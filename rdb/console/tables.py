@@ -102,8 +102,9 @@ def _stood(states: Sequence[RankState]) -> str:
     if len(points) > 1:
         point = span([state.event for state in states])
     else:
-        point = points.pop()
+        (point,) = points
     lines = {state.place.line_of_file for state in states}
-    place = lines.pop() if len(lines) == 1 and point not in ("start", "end") else None
+    at_limit = len(points) == 1 and states[0].limit
+    place = lines.pop() if len(lines) == 1 and not at_limit else None
     branch = " branch" if any(state.branch for state in states) else ""
     return f"{point} {place}{branch}" if place else f"{point}{branch}"

@@ -126,6 +126,7 @@ class Queries:
             "branch_number": timeline.branch_number,
             "at_start": timeline.at_start,
             "at_end": timeline.at_end,
+            "end_known": not timeline.at_end or timeline.end_known,
             "lost": timeline.lost,
             "pc": timeline.gpr.pc,
             "thread": timeline.thread,

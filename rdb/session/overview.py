@@ -20,7 +20,7 @@ class RankRow:
     in_focus: bool
     state: RankState | None
     point: str
-    """Position of the rank: `start`, `end` or an event."""
+    """Position of the rank: `start`, `end`, `after 3` (the end is not known) or an event."""
     problem: str | None = None
     """Why it could not be opened."""
     lost: tuple[str, ...] = ()

@@ -176,9 +176,8 @@ class Session:
         return (*(() if short is None else (short,)), *(state.lost if state is not None else ()))
 
     def point(self, rank: Rank) -> str:
-        """Position of a rank: `start`, `end` or an event."""
-        debugger = self._debuggers.get(rank)
-        state = debugger.state if debugger is not None else self._away.states.get(rank)
+        """Position of a rank: `start`, `end`, `after 3` or an event."""
+        state = self.states.get(rank)
         if state is not None:
             return state.point
         return "end" if self._at_end else "start"

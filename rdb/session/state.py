@@ -52,6 +52,8 @@ class RankState:
     """Name or number of the branch; None: in the recording."""
     lost: tuple[str, ...] = ()
     """Parts of its recording that cannot be used."""
+    end_known: bool = True
+    """Of a rank at its end: does the recording say how far it came after its last event?"""
     own: Place | None = None
     """The user's line that called the library at `place`; None: `place` is the user's."""
 
@@ -65,12 +67,21 @@ class RankState:
 
     @property
     def point(self) -> str:
-        """`start`, `end` or the event, as the prompt shows it."""
+        """`start`, `end` or the event, as the prompt shows it; `after 3`: the end is not known."""
         if self.at_end and not self.branch:
-            return "end"
+            return "end" if self.end_known else f"after {self.event:,}"
         if self.at_start and not self.branch:
             return "start"
         return f"{self.event:,}"
+
+    @property
+    def limit(self) -> str | None:
+        """Which end of the recording it is at; None: neither."""
+        if self.branch:
+            return None
+        if self.at_end:
+            return "end of the recording" if self.end_known else "the last; the end is not known"
+        return "start of the recording" if self.at_start else None
 
 
 def parse_state(text: str) -> RankState:
@@ -84,6 +95,7 @@ def parse_state(text: str) -> RankState:
         branch=bool(raw.get("branch")),
         at_start=bool(raw.get("at_start")),
         at_end=bool(raw.get("at_end")),
+        end_known=bool(raw.get("end_known", True)),
         pc=int(pc, 0) if isinstance(pc, str) else int(pc),
         place=Place(raw.get("function"), raw.get("file"), raw.get("line")),
         history=int(raw.get("history", 0)),

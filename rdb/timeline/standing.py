@@ -181,6 +181,11 @@ class Standing:
         return self._gpr == end.gpr and self.name() == end.position
 
     @property
+    def end_known(self) -> bool:
+        """Does the recording say how far the program came after its last event?"""
+        return self.travel.end.exact
+
+    @property
     def gpr(self) -> Gpr:
         return self._gpr
 

@@ -204,6 +204,8 @@ class FakeTimeline:
     def at_end(self) -> bool:
         return self.index == len(self.run.states) - 1
 
+    end_known = True
+
     @property
     def gpr(self) -> Gpr:
         return self.registers().gpr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import PROGRAMS, Build, Rdb
-from gdbdriver import GdbError, Recorded
+from gdbdriver import GdbError, Recorded, in_console
 
 from rdb.paths import rdb_exec_path
 from rdb.recording import open_job
@@ -82,12 +83,10 @@ def test_a_rank_killed_in_a_loop_ends_at_its_last_event(tmp_path: Path, build: B
 
 
 KILLED = """
-#include <signal.h>
-#include <unistd.h>
+#include <sys/resource.h>
 static volatile long turns;
 int main(void) {
-  if (!fork())
-    return kill(getppid(), SIGKILL);
+  setrlimit(RLIMIT_CPU, &(struct rlimit){1, 1}); // SIGKILL after one second
   for (;;)
     turns++;
 }
@@ -102,6 +101,23 @@ def test_bisect_does_not_know_how_far_a_killed_loop_came(
     done = rdb("bisect", "job", "turns < 5")
     assert done.returncode == 1
     assert "the last; what followed is not known" in done.stdout
+    home = Path(os.environ["RDB_HOME"])
+    lines = ["ranks", "when", "reverse-stepi", "undo", "goto start", "undo", "deadlock"]
+    said = in_console(home, "job", lines)
+    last = open_job("job").rank(0).last_event
+    assert re.search(rf"killed +{last + 1}  after {last} +main", said[0]), said[0]
+    assert f"event: {last} ({last}), the last; what followed is not known" in said[1], said[1]
+    for back in (said[3], said[5]):
+        assert f"event {last} (the last; the end is not known)" in back, back
+    assert "end of the recording" not in "".join(said[:4]), said
+
+
+def test_an_end_that_is_known(rdb: Rdb, build: Build) -> None:
+    program = build("after_the_last_event.c", "-O0")
+    assert rdb("run", "--name", "job", "--", program).returncode == 0
+    said = in_console(Path(os.environ["RDB_HOME"]), "job", ["ranks", "when"])
+    assert re.search(r"exited 0 +\d+  end ", said[0]), said[0]
+    assert said[1].endswith(", the end of the recording\n"), said[1]
 
 
 def test_an_end_that_has_no_name(

@@ -42,6 +42,7 @@ def described(answer: dict[str, Any]) -> dict[str, Any]:
         "branch_title": branches.title(answer["branch_number"]) if answer["branch"] else None,
         "at_start": answer["at_start"],
         "at_end": answer["at_end"],
+        "end_known": answer["end_known"],
         "lost": answer["lost"],
         "pc": answer["pc"],
         "thread": threads.number() if answer["threaded"] else None,

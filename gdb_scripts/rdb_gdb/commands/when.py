@@ -14,12 +14,15 @@ class When(Command):
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         answer = link.ask("name")
+        end = "the end of the recording"
+        if not answer["end_known"]:
+            end = "the last; what followed is not known"
         notes = [
             text
             for key, text in (
                 ("branch", "in a branch that left the recording there"),
                 ("at_start", "the start of the recording"),
-                ("at_end", "the end of the recording"),
+                ("at_end", end),
             )
             if answer[key]
         ]
