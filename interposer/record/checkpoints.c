@@ -243,7 +243,8 @@ static void child(const struct image_plan *plan, unsigned pack)
 	munmap((void *)0x10000, RDB_ARENA_END - 0x10000);
 	munmap((void *)RDB_CHOSEN, RDB_CHOSEN_END - RDB_CHOSEN);
 	munmap((void *)RDB_CHOSEN_2, RDB_CHOSEN_2_END - RDB_CHOSEN_2);
-	setpriority(PRIO_PROCESS, 0, 19);
+	if (lower.opt.checkpoint_every.unit != LIMIT_COUNT) /* then the program waits for the child */
+		setpriority(PRIO_PROCESS, 0, 19);
 	/* with --keep in bytes images are dropped soon, and the program waits for the child */
 	if (!ckpt.report->rc && pack < ckpt.done_base && lower.opt.keep.unit != LIMIT_BYTES) {
 		int rc = image_compress(pack);
