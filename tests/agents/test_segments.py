@@ -6,13 +6,13 @@ import asyncio
 import multiprocessing
 import shutil
 import struct
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
+import deadlines
 import pytest
 from conftest import Build
 from mpijob import record
@@ -112,8 +112,8 @@ def test_each_later_copy_is_taken_over(whole: Whole, folder: Path) -> None:
 
 def _grows(whole: Whole, segment: Path, seen: Event) -> None:
     newer = segment.with_name("newer")
-    until = time.monotonic() + DEADLINE_S
-    while not seen.is_set() and time.monotonic() < until:
+    until = deadlines.Deadline(DEADLINE_S)
+    while not seen.is_set() and not until.over():
         for number in range(0, len(whole.records) + 1, 7):
             newer.write_bytes(whole.after(number))
             grow_segment(segment, newer)

@@ -34,15 +34,7 @@ def both(rdb: Rdb, tmp_path: Path, rdb_home: Path) -> Both:
 
     def run(*command: str | Path, hash_every: int | None = 1) -> Job:
         line = list(map(str, command))
-        native = subprocess.run(
-            line,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        native = deadlines.run(line, TIMEOUT_S, cwd=tmp_path, stdin=subprocess.DEVNULL)
         hashes = ["--hash-every", str(hash_every)] if hash_every is not None else []
         recorded = rdb("run", "--name", "job", *hashes, "--", *line)
         assert recorded.stdout == native.stdout
@@ -411,9 +403,9 @@ def test_row_20_going_back_past_the_fork(forked: Recorded) -> None:
         below = descendants(gdb.pid)
         assert below
         only_replicas(gdb)
-    until = time.monotonic() + DEADLINE_S
+    until = deadlines.Deadline(DEADLINE_S)
     while any(process.alive for process in below):
-        assert time.monotonic() < until, "left behind"
+        assert not until.over(), "left behind"
         time.sleep(0.05)
 
 
@@ -444,13 +436,10 @@ def test_ranks_behind_wrappers(rdb: Rdb, build: Build, rdb_home: Path, line: str
     """A rank is its MPI program, whether the wrapper became it or waits for it."""
     program = build("mpi/ring.c")
     rdb_exec = [sys.executable, "-m", "rdb", "exec", "--name", "job", "--"]
-    done = subprocess.run(
+    done = deadlines.run(
         ["mpirun", "--oversubscribe", "-n", "2", *rdb_exec, "sh", "-c", line.format(program)],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
+        TIMEOUT_S,
         stdin=subprocess.DEVNULL,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     job = open_job("job")

@@ -54,7 +54,7 @@ def test_what_calls_map_that_no_table_knows(tmp_path: Path) -> None:
     descriptors that such a call has made a restart refuses while they are open."""
     program = build("newer_calls.c", tmp_path)
     line = [program, program, "-", tmp_path / "native"]
-    native = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
+    native = deadlines.run(line, 60)
     assert native.returncode == 0, native
     options = ("--lax", "--checkpoint-every", "10")
     made = record(tmp_path, program, "-", tmp_path / "file", options=options, under=(program,))

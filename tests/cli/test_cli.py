@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Rdb
 
@@ -348,13 +349,10 @@ def test_a_full_disk_at_the_start_is_125_and_leaves_nothing(ending: Path, tmp_pa
         unshare = ["unshare", "--mount"]
         if subprocess.run([*unshare, "true"], check=False, capture_output=True).returncode:
             pytest.skip("no mount namespaces here")
-    done = subprocess.run(
+    done = deadlines.run(
         [*unshare, "sh", "-c", script, "sh", store, sys.executable, "-m", "rdb", "run", ending],
+        60,
         env={**os.environ, "RDB_HOME": str(store)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     assert done.returncode == 125, done
     assert done.stdout == ""
@@ -396,7 +394,7 @@ def test_exec_by_hand_and_by_mpirun_share_one_job(rdb: Rdb, ending: Path, rdb_ho
         *(sys.executable, "-m", "rdb", "exec", "--", ending),
     ]
     for _ in range(2):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = deadlines.run(command, 60)
         assert done.returncode == 0, done.stderr
         assert done.stdout.count("out") == 3
     rows = json.loads(rdb("ls", "--json").stdout)
@@ -439,7 +437,7 @@ def test_sigterm_reaches_the_program(rdb: Rdb, build_text: BuildText, rdb_home: 
         assert running.stdout is not None
         assert running.stdout.readline() == b"up\n"
         running.terminate()
-        assert running.wait(timeout=60) == 41
+        assert deadlines.wait(running, 60) == 41
 
 
 def test_a_job_that_runs_is_shown_and_not_removed(
@@ -464,7 +462,7 @@ def test_a_job_that_runs_is_shown_and_not_removed(
         assert one_line(refused) == "rdb: rank 0 of reads-1 still runs; end the job first"
         running.stdin.write(b"x")
         running.stdin.close()
-        assert running.wait(timeout=60) == 0
+        assert deadlines.wait(running, 60) == 0
     assert json.loads(rdb("ls", "--json").stdout)[0]["state"] == "exited 0"
     assert rdb("rm", "reads-1").returncode == 0
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -17,14 +18,8 @@ ROOT = Path(__file__).parents[2]
     [("heat", "the two rows are swapped"), ("credits", "reached one slot too far")],
 )
 def test_the_demo_finds_the_bug(name: str, bug: str, rdb_home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", f"demos.{name}.demo"],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
+    done = deadlines.run(
+        [sys.executable, "-m", f"demos.{name}.demo"], 600, cwd=ROOT, stdin=subprocess.DEVNULL
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert bug in done.stdout

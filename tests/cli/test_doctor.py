@@ -17,6 +17,7 @@ from pathlib import Path
 from termios import TIOCSWINSZ
 from typing import Any
 
+import deadlines
 import pytest
 from conftest import TIMEOUT_S, Rdb
 
@@ -373,7 +374,7 @@ def test_eighty_columns_are_enough(rdb_home: Path) -> None:
             pass
         finally:
             os.close(master)
-        assert child.wait(timeout=TIMEOUT_S) == 1
+        assert deadlines.wait(child, TIMEOUT_S) == 1
     text = re.sub(r"\x1b\[[0-9;]*m", "", screen.decode()).replace("\r", "")
     lines = [line.rstrip() for line in text.splitlines()]
     assert max(map(len, lines[:-1])) <= 80

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import deadlines
 import pytest
 from conftest import TIMEOUT_S, Build, Rdb
 
@@ -58,15 +59,12 @@ def commands(folder: Path, program: Path, before: str) -> Said:
 
     def rdb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         shell = ["/bin/bash", "-c", f'{before}\nexec "$@"', "bash", sys.executable, "-m", "rdb"]
-        return subprocess.run(
+        return deadlines.run(
             [*shell, *map(str, arguments)],
+            TIMEOUT_S,
             cwd=folder / "in",
             env={**os.environ, "RDB_HOME": str(folder / "home")},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
         )
 
     def fresh(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -146,11 +144,13 @@ def test_a_store_that_is_closed_to_us_is_told(closed: str, open_directory: Path)
     words = ["info", "rm", "replay", "attach", "pack", "timeline", "checkpoint"]
     for line in [*([word, "job"] for word in words), ["ls"], ["run", "/bin/true"]]:
         rdb = [sys.executable, "-m", "rdb", *line]
-        done = subprocess.run(
+        done = deadlines.run(
             ["/bin/bash", "-c", f'{ANOTHER}\nexec "$@"', "bash", *rdb],
-            cwd=open_directory, env={**env, **place[closed]}, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
+            TIMEOUT_S,
+            cwd=open_directory,
+            env={**env, **place[closed]},
+            stdin=subprocess.DEVNULL,
+        )
         assert done.returncode == (125 if line[0] == "run" else 4), (line, done.stderr)
         (said,) = done.stderr.splitlines()
         assert re.search(f"^rdb: .*{home}.*: Permission denied; .*RDB_HOME", said), said
@@ -162,18 +162,25 @@ def test_no_standard_output(usual: Said, program: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "RDB_HOME": str(tmp_path / "home")}
     done = subprocess.run(
         ["/bin/bash", "-c", 'exec "$@" >&-', "bash", *line],
-        env=environment, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == usual.run
 
 
 def test_a_directory_that_was_removed(program: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        ["/bin/bash", "-c", 'mkdir gone; cd gone; rmdir ../gone; exec "$@"', "bash",
-         sys.executable, "-m", "rdb", "run", "--", str(program)],
-        cwd=tmp_path, env={**os.environ, "RDB_HOME": str(tmp_path / "home")},
-        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+    done = deadlines.run(
+        [
+            *("/bin/bash", "-c", 'mkdir gone; cd gone; rmdir ../gone; exec "$@"', "bash"),
+            *(sys.executable, "-m", "rdb", "run", "--", str(program)),
+        ],
+        TIMEOUT_S,
+        cwd=tmp_path,
+        env={**os.environ, "RDB_HOME": str(tmp_path / "home")},
+    )
     said = "rdb: the current directory was removed; change to another directory and run again\n"
     assert (done.returncode, done.stderr) == (125, said)
     assert not list((tmp_path / "home").iterdir())
@@ -232,12 +239,14 @@ def test_a_program_that_may_not_write_its_log_goes_on(rdb: Rdb) -> None:
 
 
 def test_what_is_refused_says_why(program: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        ["/bin/bash", "-c", 'ulimit -f 4\nexec "$@"', "bash",
-         sys.executable, "-m", "rdb", "run", "--", str(program)],
+    done = deadlines.run(
+        [
+            *("/bin/bash", "-c", 'ulimit -f 4\nexec "$@"', "bash"),
+            *(sys.executable, "-m", "rdb", "run", "--", str(program)),
+        ],
+        TIMEOUT_S,
         env={**os.environ, "RDB_HOME": str(tmp_path / "home")},
-        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+    )
     assert done.returncode in (125, 153)
     line = "(?m)^rdb: nothing was recorded: its log reached the limit for a file.s size"
     assert re.search(line, done.stderr), done.stderr

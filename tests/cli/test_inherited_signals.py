@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build
 
@@ -17,7 +17,7 @@ MASKS = [(ALL, NONE), (NONE, ALL), (ODD, EVEN), (EVEN, ODD)]
 
 
 def said(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    done = deadlines.run(command, 100)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

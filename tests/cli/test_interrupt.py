@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import deadlines
 import pexpect  # type: ignore[import-untyped]
 import pytest
 from conftest import Build
@@ -95,4 +96,4 @@ while True:
         assert running.stdout is not None and running.stdout.readline() == b"waits\n"
         number = signal.Signals[f"SIG{name}"]
         running.send_signal(number)
-        assert running.wait(timeout=DEADLINE_S) == 40 + number
+        assert deadlines.wait(running, DEADLINE_S) == 40 + number

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Rdb
 
@@ -36,13 +36,8 @@ def test_the_rest_is_left_to_argparse(arguments: list[str]) -> None:
 
 
 def test_nothing_heavy_is_imported(rdb_home: Path, tmp_path: Path) -> None:
-    said = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "rdb", "run", "--", "/bin/true"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-        cwd=tmp_path,
+    said = deadlines.native(
+        [sys.executable, "-X", "importtime", "-m", "rdb", "run", "--", "/bin/true"], cwd=tmp_path
     ).stderr
     imported = {line.rpartition("|")[2].strip() for line in said.splitlines()}
     assert "rdb.cli.run" in imported

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import deadlines
 import pexpect  # type: ignore[import-untyped]
 import pytest
 from terminal import DEADLINE_S, Terminal, ended, hang_up, rdb
@@ -98,9 +99,9 @@ def console(home: Path) -> Iterator[Callable[[str], Terminal]]:
 
 
 def wait_gone(processes: list[Process]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = deadlines.Deadline(DEADLINE_S)
     while any(process.alive for process in processes):
-        assert time.monotonic() < deadline, "processes were left behind"
+        assert not deadline.over(), "processes were left behind"
         time.sleep(0.01)
 
 
@@ -200,9 +201,9 @@ def _until_working(processes: list[Process]) -> None:
     """Waits until one of them has used a tenth of a second more of the processor."""
     ticks = os.sysconf("SC_CLK_TCK") // 10
     before = {process: _ticks(process) for process in processes}
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = deadlines.Deadline(DEADLINE_S)
     while not any(_ticks(process) >= used + ticks for process, used in before.items()):
-        assert time.monotonic() < deadline
+        assert not deadline.over()
         time.sleep(0.01)
 
 

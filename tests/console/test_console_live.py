@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import run_rdb
 from terminal import Terminal
@@ -37,10 +38,10 @@ class Running:
         return open_job(self.home / "live").rank(rank).last_event
 
     def until_after(self, event: int) -> None:
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = deadlines.Deadline(DEADLINE_S)
         while self.events(0) <= event:
             assert self.process.poll() is None, "the job has ended"
-            assert time.monotonic() < deadline, "the job does not go on"
+            assert not deadline.over(), "the job does not go on"
             time.sleep(0.02)
 
 
@@ -58,15 +59,15 @@ def running(
         start_new_session=True,
     )  # fmt: skip
     try:
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = deadlines.Deadline(DEADLINE_S)
         while len(list(home.glob("live/rank-*/ckpt-*.img"))) < 2:
-            assert process.poll() is None and time.monotonic() < deadline
+            assert process.poll() is None and not deadline.over()
             time.sleep(0.05)
         made = Running(home, process)
         made.until_after(20)
         yield made
         stop.touch()
-        assert process.wait(DEADLINE_S) == 0
+        assert deadlines.wait(process, DEADLINE_S) == 0
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

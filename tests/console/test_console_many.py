@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import deadlines
 import pytest
 from terminal import DEADLINE_S, Terminal, rdb
 
@@ -149,9 +150,9 @@ def test_gdbs_of_ranks_are_copies_that_end_with_the_console(terminal: Many) -> N
     parents = [int(_read(pid, "stat").rpartition(b")")[2].split()[1]) for pid in gdbs]
     assert sum(parent in gdbs for parent in parents) == RANKS
     terminal.child.kill(signal.SIGKILL)
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = deadlines.Deadline(DEADLINE_S)
     while alive := [one for one in below.values() if one.alive]:
-        assert time.monotonic() < deadline, alive
+        assert not deadline.over(), alive
         time.sleep(0.05)
 
 

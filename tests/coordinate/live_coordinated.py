@@ -10,6 +10,7 @@ import random
 import time
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build
 from running import RANKS, Running, sums
@@ -57,12 +58,12 @@ def test_random_moments(name: str, mpis: tuple[str, str], tmp_path: Path, build:
                 assert any(word in str(error) for word in over), error
             else:
                 taken[job] += 1
-        said, told = job.process.communicate(timeout=DEADLINE_S)
+        said, told = deadlines.communicate(job.process, DEADLINE_S)
         assert job.process.returncode == 0, told
     whole = sums(said)
     assert len(whole) == ranks
     reference = Running(job.home, tmp_path, "whole", *line[2:])
-    assert sums(reference.process.communicate(timeout=DEADLINE_S)[0]) == whole
+    assert sums(deadlines.communicate(reference.process, DEADLINE_S)[0]) == whole
     for job, asked in taken.items():
         numbers = [one.number for one in committed(job.home / job.name)]
         print(f"{len(numbers)} checkpoints of {name}, {steps} steps")

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Rdb
 from deadlines import DEADLINE_S, wait_for
@@ -46,7 +47,7 @@ def test_a_running_job_is_asked(
             second = rdb("checkpoint", "job", "--timeout", str(DEADLINE_S))
         finally:
             (tmp_path / "stop").touch()
-        assert run.wait(timeout=DEADLINE_S) == 0
+        assert deadlines.wait(run, DEADLINE_S) == 0
     assert first.returncode == 0, first.stderr
     assert first.stdout.startswith("rank 0: checkpoint 1 at event ")
     assert second.stdout.startswith("rank 0: checkpoint 2 at event ")
@@ -75,7 +76,7 @@ def test_a_rank_that_ends_before_it_is_asked(
             over, there = request.checkpoint_all(open_job("job"), DEADLINE_S)
         finally:
             (tmp_path / "stop").touch()
-        assert run.wait(timeout=DEADLINE_S) == 0
+        assert deadlines.wait(run, DEADLINE_S) == 0
     assert "error" in over
     assert there["number"] == 1
 
@@ -93,4 +94,4 @@ def test_a_process_that_has_the_number_of_a_dead_rank_is_left_alone(tmp_path: Pa
             request.send_request(stranger.pid)
         assert stranger.stdin is not None
         stranger.stdin.close()
-        assert stranger.wait(timeout=DEADLINE_S) == 0
+        assert deadlines.wait(stranger, DEADLINE_S) == 0

@@ -138,10 +138,10 @@ def test_what_cannot_be_brought_back_is_refused_and_goes_on(
     refused = one.rdb("checkpoint", "socket")
     assert refused.returncode == 1 and "is a socket of a kind that" in refused.stderr
     (tmp_path / "gate").touch()
-    assert one.process.wait(DEADLINE_S) == 0
-    ended = time.monotonic() + DEADLINE_S
+    assert deadlines.wait(one.process, DEADLINE_S) == 0
+    ended = deadlines.Deadline(DEADLINE_S)
     while (tmp_path / "home/socket").exists():  # nothing is left of a job without checkpoints
-        assert time.monotonic() < ended
+        assert not ended.over()
         time.sleep(0.02)
 
 
@@ -171,13 +171,13 @@ def test_the_program_and_the_clock_ask_for_them(tmp_path: Path, build_text: Buil
     line = ("--checkpoint-every", "auto", "--mtbf", "1", "--", str(program))
     one = Running(tmp_path / "home", tmp_path, "asks", *line)
     one.until("went on, 0")
-    until = time.monotonic() + DEADLINE_S
+    until = deadlines.Deadline(DEADLINE_S)
     job = tmp_path / "home/asks"
     while not (job / "commit-9").exists():
-        assert time.monotonic() < until
+        assert not until.over()
         time.sleep(0.02)
     (tmp_path / "gate").touch()
-    assert one.process.wait(DEADLINE_S) == 7
+    assert deadlines.wait(one.process, DEADLINE_S) == 7
     shown = one.rdb("info", "asks").stdout
     assert "exited 7" in shown and "together: ckpt:" in shown
     kept = sorted(int(path.name.split("-")[1]) for path in job.glob("commit-*"))
@@ -208,7 +208,7 @@ def ranks(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Running:
     (folder / "gate").touch()
     assert one.process.stdout is not None
     (folder / "sums").write_text("".join(sorted(one.process.stdout)))
-    assert one.process.wait(DEADLINE_S) == 0
+    assert deadlines.wait(one.process, DEADLINE_S) == 0
     return one
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from running import DEADLINE_S, Running
 
@@ -108,7 +109,7 @@ def said_after(one: Running, checkpoints: int = 1) -> list[str]:
         taken = one.rdb("checkpoint", one.name, "--timeout", "90")
         assert taken.returncode == 0, taken.stderr
     (one.folder / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0, told
     return sorted(said.splitlines())
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 from running import DEADLINE_S, Running
 from test_coordinated_calls import restarted
 
@@ -47,14 +48,14 @@ def test_a_helper_that_ends_soon_is_waited_for(tmp_path: Path, build_text: Build
         stderr=subprocess.PIPE,
         text=True,
     )
-    board, until = Board(board_path(one.home / "helped")), time.monotonic() + DEADLINE_S
+    board, until = Board(board_path(one.home / "helped")), deadlines.Deadline(DEADLINE_S)
     while not board.wanted:
-        assert asking.poll() is None and time.monotonic() < until
+        assert asking.poll() is None and not until.over()
         time.sleep(0.01)
     (tmp_path / "gate").touch()  # the helper ends
-    said, told = asking.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(asking, DEADLINE_S)
     assert asking.returncode == 0, told
     assert "rank 0: checkpoint 1" in said
-    out, told = one.process.communicate(timeout=DEADLINE_S)
+    out, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0 and out == "7 0 helped\n", told
     assert restarted(one, "helped") == ["7 0 helped"]

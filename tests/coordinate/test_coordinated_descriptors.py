@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build
 from running import DEADLINE_S, BuildText, Running
@@ -72,7 +73,7 @@ def test_options_of_a_socket(tmp_path: Path, build_text: BuildText) -> None:
     taken = one.rdb("checkpoint", "options", "--timeout", "90")
     assert taken.returncode == 0, taken.stderr
     (tmp_path / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert (one.process.returncode, said) == (0, "all\n"), told
     again = one.rdb("restart", "options", "--at", "ckpt:1")
     assert (again.returncode, again.stdout) == (0, "all\n"), again.stderr
@@ -88,7 +89,7 @@ def test_what_dup_has_made(under: str, tmp_path: Path, build: Build, build_text:
     taken = one.rdb("checkpoint", "shares", "--timeout", "90")
     assert taken.returncode == 0, taken.stderr
     (tmp_path / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert (one.process.returncode, said) == (0, "5 3\n"), told
     again = one.rdb("restart", "shares", "--at", "ckpt:1")
     assert (again.returncode, again.stdout) == (0, "5 3\n"), again.stderr

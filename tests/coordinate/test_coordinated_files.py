@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build
 from running import DEADLINE_S, Running, sums
@@ -35,7 +36,7 @@ class Half:
 
     def end(self, job: Running) -> list[str]:
         self.gate.touch()
-        said, told = job.process.communicate(timeout=DEADLINE_S)
+        said, told = deadlines.communicate(job.process, DEADLINE_S)
         assert job.process.returncode == 0, told
         return sums(said)
 

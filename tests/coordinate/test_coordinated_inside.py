@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build
 from running import DEADLINE_S, Running, sums
@@ -28,7 +29,7 @@ def test_who_waits_in_a_collective_is_held_there(
         taken = one.rdb("checkpoint", "inside", "--timeout", "90")
         assert taken.returncode == 0, taken.stderr
         (tmp_path / f"gate-{phase}").touch()
-    said, complaints = one.process.communicate(timeout=DEADLINE_S)
+    said, complaints = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0, complaints
     told = 1000 + 6 * 3
     whole = [f"rank {rank} sum {6 + 30 * 7 + told * (1 if rank else 3)}" for rank in range(RANKS)]

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build
 from running import DEADLINE_S, Running, sums
@@ -33,9 +34,9 @@ class Ranks:
         os.kill(self.board.slot(rank).pid, number)
 
     def until(self, rank: int, holds: Callable[[Slot], bool]) -> None:
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = deadlines.Deadline(DEADLINE_S)
         while not holds(self.board.slot(rank)):
-            assert time.monotonic() < deadline, self.board.slots()
+            assert not deadline.over(), self.board.slots()
             time.sleep(0.001)
 
     def until_it_has_looked_around(self, rank: int) -> None:
@@ -79,12 +80,12 @@ def test_a_send_that_is_received_before_its_sender_knows(
     asks.join(DEADLINE_S)
     assert [taken.number for taken in committed(one.home / "late")] == [1]
     (tmp_path / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0, told
     assert sums(said) == WHOLE
     again = Running(one.home, tmp_path, "again", "--at", "ckpt:1", restart="late")
     try:
-        said, told = again.process.communicate(timeout=DEADLINE_S)
+        said, told = deadlines.communicate(again.process, DEADLINE_S)
     except subprocess.TimeoutExpired:
         again.kill()
         raise
@@ -113,7 +114,7 @@ def test_a_message_under_way_to_a_rank_that_is_held(tmp_path: Path, build: Build
     ranks.signal(1, signal.SIGCONT)
     asks.join(DEADLINE_S)
     assert [taken.number for taken in committed(one.home / "sent")] == [1]
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0, told
     whole = ["rank 0 sum 37", "rank 1 sum 37"]
     assert sums(said) == whole
@@ -142,10 +143,10 @@ def test_a_process_that_has_the_number_of_a_rank_is_left_alone(
             1, lambda _: board.verdict(1) is not Verdict.OPEN or stranger.poll() is not None
         )
         stranger.stdin.close()
-        assert stranger.wait(timeout=DEADLINE_S) == 0
+        assert deadlines.wait(stranger, DEADLINE_S) == 0
     assert (board.verdict(1), board.why) == (Verdict.NO, "rank 0 has ended, or has not begun")
     os.kill(pid, signal.SIGCONT)
     (tmp_path / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0, told
     assert sums(said) == ["rank 0 sum 37", "rank 1 sum 37"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from running import DEADLINE_S, Running
 
@@ -108,7 +109,7 @@ def test_it_is_named(case: str, tmp_path: Path, build_text: BuildText) -> None:
     assert refused.returncode == 1 and said in refused.stderr
     assert len(refused.stderr.splitlines()) == 1 and refused.stderr.endswith("the job goes on\n")
     (tmp_path / "gate").touch()
-    out, told = one.process.communicate(timeout=DEADLINE_S)
+    out, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0 and out == "went on\n", told
 
 
@@ -142,7 +143,7 @@ def test_what_mpi_has_is_named(case: str, tmp_path: Path, build_text: BuildText)
     refused = one.rdb("checkpoint", case)
     assert refused.returncode == 1 and said in refused.stderr, refused.stderr
     (tmp_path / "gate").touch()
-    out, told = one.process.communicate(timeout=DEADLINE_S)
+    out, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0 and out == "went on\n", told
 
 
@@ -211,5 +212,5 @@ def test_no_checkpoint_is_taken_in_a_split_collective(
     refused = one.rdb("checkpoint", "split", "--timeout", "3")
     assert refused.returncode == 1 and "could be stopped within 3 s" in refused.stderr
     (tmp_path / "gate").touch()
-    out, told = one.process.communicate(timeout=DEADLINE_S)
+    out, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0 and out == "went on\n", told

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from running import DEADLINE_S, Running
 from test_coordinated_calls import restarted, said_after
@@ -96,7 +97,7 @@ def test_a_restart_of_a_restart_and_its_recording(tmp_path: Path, build_text: Bu
     taken = again.rdb("checkpoint", "again", "--timeout", "90")
     assert taken.returncode == 0, taken.stderr
     (tmp_path / "gate").touch()
-    said, told = again.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(again.process, DEADLINE_S)
     assert said.splitlines() == SAID, told
     assert restarted(again, "again") == SAID
     recorded = one.rdb("restart", "again", "--record", "full", "--name", "recorded")
@@ -150,5 +151,5 @@ def test_what_another_process_has_is_refused(tmp_path: Path, build_text: BuildTe
     assert refused.returncode == 1, refused.stdout
     assert "also has its shared memory mapped: anonymous; the job goes on" in refused.stderr
     (tmp_path / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0 and said == "went on\n", told

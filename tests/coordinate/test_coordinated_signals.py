@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
+import deadlines
 from conftest import Build, replay_agrees
 from running import DEADLINE_S, Running
 
@@ -13,9 +13,7 @@ def test_signals_that_wait(tmp_path: Path, build: Build) -> None:
     """For the process, for a thread, for a descriptor; in order, as natively."""
     program, gate = build("held_signals.c", "-O1", "-pthread"), tmp_path / "gate"
     gate.touch()
-    native = subprocess.run(
-        [program, gate], capture_output=True, text=True, timeout=60, check=True
-    ).stdout
+    native = deadlines.native([program, gate]).stdout
     gate.unlink()
     job = Running(tmp_path / "home", tmp_path, "held", "--", str(program), str(gate))
     job.until("waits")
@@ -23,7 +21,7 @@ def test_signals_that_wait(tmp_path: Path, build: Build) -> None:
         taken = job.rdb("checkpoint", "held", "--timeout", "90")
         assert taken.returncode == 0, taken.stderr
     gate.touch()
-    said, told = job.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(job.process, DEADLINE_S)
     assert (job.process.returncode, "waits\n" + said) == (0, native), told
     for number in (1, 2):
         again = job.rdb("restart", "held", "--at", f"ckpt:{number}")

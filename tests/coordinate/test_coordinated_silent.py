@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import deadlines
 import openmpi
 import pytest
 from conftest import Build
@@ -38,11 +39,11 @@ def test_the_job_goes_on(
     line = ("--checkpoint-every", "1s", "--mpi", mpi, "-n", "2", "--")
     program = str(build("mpi/coordinated_silent.c"))
     job = Running(tmp_path / "home", tmp_path, call, *line, program, call, "gate")
-    until = time.monotonic() + DEADLINE_S
+    until = deadlines.Deadline(DEADLINE_S)
     while not asked(board_path(job.home / call)):
-        assert time.monotonic() < until and job.process.poll() is None
+        assert not until.over() and job.process.poll() is None
         time.sleep(0.02)
     (tmp_path / "gate").touch()
-    said, told = job.process.communicate(timeout=GO_ON_S)
+    said, told = deadlines.communicate(job.process, GO_ON_S)
     assert job.process.returncode == 0, told
     assert sorted(said.splitlines()) == ["rank 0 is through", "rank 1 is through"]

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build
 from running import DEADLINE_S, Running, sums, sums_after
@@ -165,7 +166,7 @@ def test_more_than_a_reader_takes_is_refused_and_goes_on(
     assert refused.returncode == 1, refused.stdout
     assert "one of its sockets has unsent bytes that the other end does not take" in refused.stderr
     (tmp_path / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0 and said.splitlines() == FULL_SAID, told
 
 
@@ -210,7 +211,7 @@ def test_a_connection_with_another_process_is_named(
             refused = one.rdb("checkpoint", "outside")
     assert refused.returncode == 1 and "a process outside of the job" in refused.stderr
     (tmp_path / "gate").touch()
-    assert one.process.wait(DEADLINE_S) == 0
+    assert deadlines.wait(one.process, DEADLINE_S) == 0
 
 
 BEGUN = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build, replay_agrees
 from running import DEADLINE_S, Running, sums, sums_after
@@ -22,7 +23,7 @@ def threads(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Running:
         assert f"rank 0: checkpoint {number}" in taken.stdout
         assert "the rank was stopped for" in taken.stdout
     (folder / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0, told
     (folder / "sum").write_text(said)
     return one
@@ -50,7 +51,7 @@ def test_a_restart_has_checkpoints_of_its_own(threads: Running) -> None:
     taken = again.rdb("checkpoint", "again", "--timeout", "90")
     assert taken.returncode == 0, taken.stderr
     (threads.folder / "gate").touch()
-    assert again.process.wait(DEADLINE_S) == 0
+    assert deadlines.wait(again.process, DEADLINE_S) == 0
     done = threads.rdb("restart", "again")
     assert done.returncode == 0, done.stderr
     assert done.stdout == Path(threads.folder / "sum").read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import deadlines
 from conftest import Build
 from running import DEADLINE_S, Running
 
@@ -20,7 +21,7 @@ def test_time_outs_are_waited_for_once(tmp_path: Path, build: Build) -> None:
     taken = one.rdb("checkpoint", "waits", "--timeout", "90")
     assert taken.returncode == 0, taken.stderr
     rest = WAIT_S - (time.monotonic() - began)  # or more
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0, told
     assert said.splitlines()[0] == LINES[0] and sorted(said.splitlines()[1:]) == LINES[1:]
     for how in ((), ("--record", "full", "--name", "traced")):

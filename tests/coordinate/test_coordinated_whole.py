@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 from conftest import Build
 from running import DEADLINE_S, Running, sums
 from test_coordinated_calls import restarted
@@ -52,16 +53,16 @@ def test_a_rank_that_cannot_write_its_part_makes_it_none(tmp_path: Path, build: 
     failed = one.rdb("checkpoint", "part", "--timeout", "90")
     assert failed.returncode == 1, failed.stdout
     assert "rank 1 of part could not write checkpoint 1" in failed.stderr
-    slots, until = Board(board_path(job)), time.monotonic() + DEADLINE_S
+    slots, until = Board(board_path(job)), deadlines.Deadline(DEADLINE_S)
     while slots.slot(0).written < 1:
-        assert time.monotonic() < until
+        assert not until.over()
         time.sleep(0.01)
     assert committed(job) == []
     taken = one.rdb("checkpoint", "part", "--timeout", "90")
     assert taken.returncode == 0, taken.stderr
     assert [whole.number for whole in committed(job)] == [2]
     (tmp_path / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0, told
     done = one.rdb("restart", "part")
     assert done.returncode == 0 and sums(done.stdout) == sums(said), done.stderr
@@ -97,6 +98,6 @@ def test_a_thread_that_does_not_come_to_rest_is_waited_for(
     taken = one.rdb("checkpoint", "two", "--timeout", "90")
     assert taken.returncode == 0, taken.stderr
     (tmp_path / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0 and said == "both went on\n", told
     assert restarted(one, "two") == ["both went on"]

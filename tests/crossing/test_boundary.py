@@ -87,7 +87,7 @@ def test_scenario_27_killed_from_outside_in_a_loop(tmp_path: Path) -> None:
         assert running.stdout is not None
         assert running.stdout.readline() == b"how: spin\n"
         running.send_signal(signal.SIGTERM)
-        assert running.wait(timeout=90) == -signal.SIGTERM
+        assert deadlines.wait(running, 90) == -signal.SIGTERM
     log = (tmp_path / "rank-0" / "log-000000.seg").read_bytes()
     assert log.count(b"\0" * 64) < 10, "the segment was not trimmed: no clean end"
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import run_rdb
 from gdbdriver import DEADLINE_S, SCRIPT, Recorded, in_console
@@ -212,18 +213,15 @@ def test_reverse_finish_stops_at_breakpoints_on_its_way(tmp_path: Path) -> None:
 
 def test_where_one_types_at_gdb_itself(nested: Recorded) -> None:
     lines = ["rdb-open job", "continue", "print n", "up", "print n", "frame 0", "print 1 + 1"]
-    done = subprocess.run(
+    done = deadlines.run(
         ["gdb", "-nx", "-q", "-ex", "set width 0", "-x", SCRIPT],
+        DEADLINE_S,
         input="\n".join([*lines, "kill", "quit", ""]),
         env={
             **os.environ,
             "RDB_HOME": str(nested.home),
             "RDB_EXECUTABLE": str(Path(sys.executable).parent / "rdb"),
         },
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
     )
     said = done.stdout.split("(gdb) ")
     assert re.search(r"^#\d+ .* in leaf \(n=4\) at .*nested.c:6$", said[2], re.M), done.stdout

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import PROGRAMS, Build, run_rdb
 from gdbdriver import DEADLINE_S, Gdb, Recorded
@@ -237,15 +237,12 @@ def console(recorded: Recorded, tmp_path_factory: pytest.TempPathFactory) -> dic
     path = folder / "one line.rdb"
     lines += [f"source {one}" for one in (path, single(str(path)), double(str(path)),
                                           str(path).replace(" ", "\\ "))]  # fmt: skip
-    done = subprocess.run(
+    done = deadlines.run(
         [sys.executable, "-m", "rdb", "attach", "job"],
+        DEADLINE_S,
         cwd=folder,
         env={**os.environ, "RDB_HOME": str(recorded.home)},
         input="".join(f"{line}\n" for line in lines),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
     )
     answers: dict[str, str] = {}
     typed = ""

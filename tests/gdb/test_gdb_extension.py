@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
 import pexpect
 import pytest
 from conftest import PROGRAMS, Build
@@ -389,13 +389,10 @@ def test_a_script_ends_with_its_own_code(recorded: Recorded, tmp_path: Path) -> 
     """`gdb -batch` with the extension and a script, as in a pipeline."""
     script = tmp_path / "script"
     script.write_text("rdb-open job\nbreak files\ncontinue\nundo\nhistory\n")
-    done = subprocess.run(
+    done = deadlines.run(
         ["gdb", "-nx", "-batch", "-x", str(SCRIPT), "-x", str(script)],
+        120,
         env={**os.environ, "RDB_HOME": str(recorded.home)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "break files" in done.stdout and "(undone)" in done.stdout
@@ -419,13 +416,10 @@ def test_no_command_prints_an_exception_of_python(
         '{"invoke": lambda self, one: exec("raise ValueError(\'boom!\')")}); gdb.Boom("boom")'
     )
     lines = ("rdb-open job", boom, *commands)
-    done = subprocess.run(
+    done = deadlines.run(
         ["gdb", "-nx", "-q", "-batch", "-x", SCRIPT, *(f"-ex={line}" for line in lines)],
+        DEADLINE_S,
         env={**os.environ, "RDB_HOME": str(recorded.home), "RDB_EXECUTABLE": str(rdb)},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
     )
     assert said in done.stdout + done.stderr
     assert "Python Exception" not in done.stdout + done.stderr

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import DEADLINE_S, Gdb, Recorded
@@ -130,7 +131,7 @@ def test_row_27_killed_from_outside(build: Build, tmp_path: Path) -> None:
     assert running.stdout is not None
     printed = [running.stdout.readline() for _ in range(LINES)]
     os.kill(int(printed[0].split()[0]), signal.SIGKILL)
-    running.communicate(timeout=DEADLINE_S)
+    deadlines.communicate(running, DEADLINE_S)
     assert running.returncode == 128 + signal.SIGKILL
     assert open_job(tmp_path / "rdb-home" / "job").rank(0).state == "killed"
     with Gdb("job", home=tmp_path / "rdb-home") as gdb:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import DEADLINE_S, Gdb, Recorded
@@ -28,14 +29,11 @@ class Flight(Recorded):
         )
 
     def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return deadlines.run(
             [sys.executable, "-m", "rdb", *arguments],
+            DEADLINE_S,
             env={**os.environ, "RDB_HOME": str(self.home)},
             cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
         )
 
     def rank(self) -> RankRecording:

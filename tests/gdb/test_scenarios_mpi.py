@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import DEADLINE_S, Gdb, Recorded
@@ -39,15 +40,7 @@ class Wildcard(Recorded):
             self.orders.append([int(word) for word in done.stdout.split()])
 
     def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*RDB, *arguments],
-            env=self.environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
-        )
+        return deadlines.run([*RDB, *arguments], DEADLINE_S, env=self.environment, cwd=self.folder)
 
     def rank(self, number: int, rank: int) -> RankRecording:
         return open_job(self.home / f"w{number}").rank(rank)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import PROGRAMS, Build
-from gdbdriver import DEADLINE_S, Gdb, Recorded
+from gdbdriver import Gdb, Recorded
 from scenario import everything
 
 from rdb.recording import open_job
@@ -27,15 +27,13 @@ def spans(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
     made = Recorded(folder, build(source, "-O0"), PROGRAMS / source)
     assert made.done.returncode == 0, made.done.stderr
     events = open_job(made.home / "job").rank(0).last_event
-    subprocess.run(
+    deadlines.native(
         [
             *(sys.executable, "-m", "rdb", "run", "--name", "kept", "--checkpoint-every"),
-            *(str((events - 10) // 2), "--", str(build(source, "-O0"))),
+            *((events - 10) // 2, "--", build(source, "-O0")),
         ],
         env={**os.environ, "RDB_HOME": str(made.home)},
         cwd=folder,
-        check=True,
-        timeout=DEADLINE_S,
     )
     return made
 

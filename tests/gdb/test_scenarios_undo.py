@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import deadlines
 import pexpect  # type: ignore[import-untyped]
 import pytest
 from conftest import PROGRAMS, Build
@@ -219,14 +220,11 @@ def test_row_13_refusals(judged: Gdb, edges: Recorded, expression: str, reason: 
 
 
 def rdb_bisect(program: Recorded, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return deadlines.run(
         [sys.executable, "-m", "rdb", "bisect", "job", *arguments],
+        DEADLINE_S,
         env={**os.environ, "RDB_HOME": str(program.home)},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
     )
 
 

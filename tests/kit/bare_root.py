@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
+
 import rdb
 from rdb.paths import gdb_scripts_dir, log_declarations_path, log_library_path, rdb_exec_path
 
@@ -78,8 +80,9 @@ class BareRoot:
     def run(self, *arguments: str, timeout_s: float = 90) -> subprocess.CompletedProcess[str]:
         """`rdb ARGUMENTS` in there: without a network, with processes of its own alone."""
         inside = 'mount -t proc proc "$0/proc" && exec chroot "$0" /rdb/bin/rdb "$@"'
-        return subprocess.run(
+        return deadlines.run(
             [*_NAMESPACES, "sh", "-c", inside, str(self.root), *arguments],
+            timeout_s,
             env={
                 "PATH": f"/rdb/bin:{os.environ['PATH']}",
                 "RDB_HOME": "/tmp/home",
@@ -87,10 +90,6 @@ class BareRoot:
                 "PYTHONHOME": sys.base_prefix,
             },
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
         )
 
     def _file(self, source: Path, target: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,25 +63,43 @@ def _run_queue_waits(process: int | str) -> Iterator[tuple[str, int]]:
             yield from _run_queue_waits(child)
 
 
+def communicate(process: Any, seconds: float, input: Any = None) -> tuple[Any, Any]:
+    """process.communicate(input), until the deadline."""
+    deadline = Deadline(seconds)
+    while True:
+        try:
+            said, told = process.communicate(input, timeout=deadline.next_s())
+            return said, told
+        except subprocess.TimeoutExpired as late:
+            input = None  # it is being sent
+            if deadline.over():
+                late.timeout = seconds
+                raise
+
+
+def wait(process: Any, seconds: float) -> int:
+    """process.wait(), until the deadline."""
+    deadline = Deadline(seconds)
+    while True:
+        try:
+            code: int = process.wait(timeout=deadline.next_s())
+            return code
+        except subprocess.TimeoutExpired as late:
+            if deadline.over():
+                late.timeout = seconds
+                raise
+
+
 def run(
-    command: list[str], seconds: float, input: str | None = None, **options: Any
-) -> subprocess.CompletedProcess[str]:
+    command: Sequence[Any], seconds: float, input: Any = None, **options: Any
+) -> subprocess.CompletedProcess[Any]:
     """subprocess.run with its output captured, until the deadline."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
     if input is not None:
         options["stdin"] = subprocess.PIPE
-    deadline = Deadline(seconds)
     with subprocess.Popen(command, **options) as process:
         try:
-            while True:
-                try:
-                    out, err = process.communicate(input, timeout=deadline.next_s())
-                    break
-                except subprocess.TimeoutExpired as late:
-                    input = None  # it is being sent
-                    if deadline.over():
-                        late.timeout = seconds
-                        raise
+            out, err = communicate(process, seconds, input)
         except BaseException:
             process.kill()
             raise

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import deadlines
 from deadlines import Deadline
 from pygdbmi.gdbmiparser import parse_response
 
@@ -268,14 +269,11 @@ class Recorded:
         self.source = source
         self.folder = folder
         run = [sys.executable, "-m", "rdb", "run", "--name", "job", *options]
-        self.done = subprocess.run(
+        self.done = deadlines.run(
             [*run, "--", str(program), *arguments],
+            DEADLINE_S,
             env={**os.environ, "RDB_HOME": str(self.home)},
             cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
         )
 
     def gdb(self, **options: Any) -> Gdb:
@@ -292,14 +290,11 @@ class Recorded:
 
 def in_console(home: Path, job: str, lines: list[str]) -> list[str]:
     """What rdb's console says to each of the lines, from the end of the recording on."""
-    done = subprocess.run(
+    done = deadlines.run(
         [sys.executable, "-m", "rdb", "attach", job],
+        DEADLINE_S,
         env={**os.environ, "RDB_HOME": str(home)},
         input="".join(f"{line}\n" for line in lines),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
     )
     said: list[str] = []
     for line in done.stdout.splitlines():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import deadlines
 from conftest import TIMEOUT_S
 
 from rdb.paths import mpi_dir, rdb_exec_path
@@ -42,11 +43,17 @@ class Job:
     def expect_equal(self) -> None:
         """Every rank, replayed alone, has the recorded memory at every event."""
         for rank in range(self.ranks):
-            done = subprocess.run(
-                [rdb_exec_path(), "--replay", self.path / f"rank-{rank}", "--files", self.files,
-                 "--verify"],
-                capture_output=True, text=True, timeout=self.timeout_s, check=False,
-            )  # fmt: skip
+            done = deadlines.run(
+                [
+                    rdb_exec_path(),
+                    "--replay",
+                    self.path / f"rank-{rank}",
+                    "--files",
+                    self.files,
+                    "--verify",
+                ],
+                self.timeout_s,
+            )
             answer: dict[str, Any] = (
                 json.loads(done.stdout) if done.stdout else {"what": done.stderr}
             )
@@ -83,7 +90,7 @@ def launch(
             text=True, start_new_session=True, cwd=cwd,
         )  # fmt: skip
         try:
-            said, err = process.communicate(timeout=timeout_s)
+            said, err = deadlines.communicate(process, timeout_s)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise

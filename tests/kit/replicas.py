@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import deadlines
 from conftest import PROGRAMS
 
 from rdb.paths import rdb_exec_path
@@ -48,7 +49,7 @@ class Recorded:
     def close(self) -> None:
         for agent, process in self.started:
             agent.close()
-            process.wait(DEADLINE_S)
+            deadlines.wait(process, DEADLINE_S)
         self.started.clear()
 
 
@@ -59,15 +60,8 @@ def record(source: str, where: Path, *options: str, arguments: Sequence[str] = (
     subprocess.run(["gcc", *flags, PROGRAMS / source, "-o", program, "-lm"], check=True)
     for name in ("rank-0", "files"):
         (where / name).mkdir()
-    subprocess.run(
-        [
-            *(rdb_exec_path(), "--dir", where / "rank-0", "--files", where / "files"),
-            *(*arguments, "--", program),
-        ],
-        stdout=subprocess.DEVNULL,
-        timeout=60,
-        check=False,  # it ends as it likes
-    )
+    rdb_exec = [rdb_exec_path(), "--dir", where / "rank-0", "--files", where / "files"]
+    deadlines.run([*rdb_exec, *arguments, "--", program], DEADLINE_S)  # it ends as it likes
     listing = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
     lines = [line.split() for line in listing.splitlines()]
     return Recorded(program, where, {f[2]: int(f[0], 16) for f in lines if len(f) == 3})

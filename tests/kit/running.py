@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import deadlines
 from conftest import run_rdb
 
 from rdb.coordinate.board import Board, State, board_path
@@ -60,17 +61,17 @@ class Running:
 
     def until_all_run(self) -> None:
         """The ranks of a restart say nothing when they go on."""
-        until = time.monotonic() + DEADLINE_S
+        until = deadlines.Deadline(DEADLINE_S)
         path = board_path(self.home / self.name)
         while not path.exists() or not all_run(path):
-            assert time.monotonic() < until and self.process.poll() is None
+            assert not until.over() and self.process.poll() is None
             time.sleep(0.02)
 
     def kill(self) -> str:
         board = Board(board_path(self.home / self.name))
         for slot in board.slots():
             os.kill(slot.pid, signal.SIGKILL)
-        return self.process.communicate(timeout=DEADLINE_S)[1]
+        return deadlines.communicate(self.process, DEADLINE_S)[1]
 
     def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return run_rdb(self.home, self.folder, *arguments)
@@ -90,6 +91,6 @@ def sums_after(one: Running, checkpoints: int) -> list[str]:
         assert taken.returncode == 0, taken.stderr
         assert f"rank 0: checkpoint {number}" in taken.stdout
     (one.folder / "gate").touch()
-    said, told = one.process.communicate(timeout=DEADLINE_S)
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0, told
     return sums(said)

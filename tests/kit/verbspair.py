@@ -14,6 +14,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import deadlines
+from deadlines import Deadline
+
 TIMEOUT_S = 180
 GRACE_S = 10  # for the other side of one that failed
 
@@ -69,14 +72,7 @@ class Pair:
         said = []
         for name in self.names:
             command = [sys.executable, "-m", "rdb", "replay", name, "--json"]
-            done = subprocess.run(
-                command,
-                cwd=self.cwd,
-                capture_output=True,
-                text=True,
-                timeout=TIMEOUT_S,
-                check=False,
-            )
+            done = deadlines.run(command, TIMEOUT_S, cwd=self.cwd)
             assert done.returncode == 0, (name, done.stdout, done.stderr)
             said.append(json.loads(done.stdout))
         return said
@@ -84,11 +80,11 @@ class Pair:
 
 def _await_ends(processes: Sequence[subprocess.Popen[bytes]]) -> list[str]:
     """-> where those stand that do not end; who only waits for one that failed is not looked at."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline, grace = Deadline(TIMEOUT_S), None
     while any(process.poll() is None for process in processes):
-        if any(process.poll() for process in processes):
-            deadline = min(deadline, time.monotonic() + GRACE_S)
-        if time.monotonic() > deadline:
+        if not grace and any(process.poll() for process in processes):
+            deadline = grace = Deadline(GRACE_S)
+        if deadline.over():
             return [] if any(process.poll() for process in processes) else stacks_below(processes)
         time.sleep(0.02)
     return []
@@ -109,7 +105,7 @@ def stacks_below(processes: Sequence[subprocess.Popen[bytes]]) -> list[str]:
         line = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ")
         command = ["gdb", "-nx", "-p", str(pid), "-batch", "-ex", "print baton"]
         command += ["-ex", "print arrivals_waiting", "-ex", "thread apply all backtrace"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = deadlines.run(command, 60)
         said.append(f"== does not end: {pid}: {line}\n{done.stdout}{done.stderr}")
     return said
 
@@ -156,8 +152,8 @@ def free_port() -> int:
 def await_listener(port: int, process: subprocess.Popen[bytes]) -> None:
     """Without connecting: the one connection that the server accepts is the client's."""
     wanted = f":{port:04X} "
-    deadline = time.monotonic() + TIMEOUT_S
-    while time.monotonic() < deadline and process.poll() is None:
+    deadline = Deadline(TIMEOUT_S)
+    while not deadline.over() and process.poll() is None:
         for table in (f"/proc/{process.pid}/net/tcp", f"/proc/{process.pid}/net/tcp6"):
             if not os.path.exists(table):
                 continue

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 
 from rdb.errors import VersionMismatch
@@ -46,14 +47,10 @@ def play(driver: Path, tmp_path: Path) -> Play:
     """Plays scripts (log_rounds.c); the log of the last one is in the folder that is given."""
 
     def run(*scripts: str, each: bool = True) -> Path:
-        done = subprocess.run(
+        done = deadlines.run(
             [driver, tmp_path, *(["each"] if each else [])],
+            600,
             input="".join(f"{script}\n" for script in scripts),
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-            # gcc 14 aligns vectors on its second stack too little
             env={**os.environ, "ASAN_OPTIONS": "detect_stack_use_after_return=0"},
         )
         assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import deadlines
 import mpijob
 import pytest
 from asking import Line, alone, under_mpi
@@ -45,7 +46,7 @@ FEW = 500  # events of a loop that is ended from outside
 
 
 def record(line: Line) -> None:
-    done = subprocess.run(line, capture_output=True, timeout=TIMEOUT_S, check=False)
+    done = deadlines.run(line, TIMEOUT_S, text=False)
     assert (done.returncode, done.stdout) == (3, b"begins\n"), done.stderr
 
 
@@ -103,10 +104,10 @@ def looping(line: Line, rank: Rank) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None and process.stdout.readline() == b"begins\n"
-            deadline = time.monotonic() + TIMEOUT_S
+            deadline = deadlines.Deadline(TIMEOUT_S)
             began = rank.recording().last_event
             while rank.recording().last_event < began + FEW:
-                assert time.monotonic() < deadline and process.poll() is None
+                assert not deadline.over() and process.poll() is None
                 time.sleep(0.01)
             yield process
         finally:

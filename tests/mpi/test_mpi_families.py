@@ -13,6 +13,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import TIMEOUT_S, Build
 from deadlines import wait_for
@@ -71,7 +72,7 @@ def test_a_script_around_spawned_processes_keeps_their_world(
     worlds = {}
     for folder in programs:
         replay = [rdb_exec_path(), "--replay", folder, "--files", job.files, "--verify"]
-        done = subprocess.run(replay, capture_output=True, text=True, timeout=TIMEOUT_S)
+        done = deadlines.run(replay, TIMEOUT_S)
         assert json.loads(done.stdout)["ok"], (folder, done.stdout, done.stderr)
         meta = RankRecording(folder, job.files).meta
         worlds[meta["rank"]] = meta["world_first"]

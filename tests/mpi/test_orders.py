@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import TIMEOUT_S, Build
 
@@ -25,13 +26,10 @@ def program(build: Build) -> Path:
 @pytest.mark.parametrize("number", range(RECORDINGS))
 def test_each_recording_replays_its_own_order(number: int, program: Path, tmp_path: Path) -> None:
     def rdb(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return deadlines.run(
             [sys.executable, "-m", "rdb", *arguments],
+            TIMEOUT_S,
             env={**os.environ, "RDB_HOME": str(tmp_path / "home")},
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
         )
 
     run = rdb("run", "--name", "o", "-n", str(RANKS), "--hash-every", "1", "--", str(program))

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import TIMEOUT_S, Build, run_rdb
 
@@ -111,10 +112,7 @@ def test_what_is_not_expanded_says_so(order: Order) -> None:
     job = order.job("as-recorded")
     assert len(unexpanded(job)) == RANKS
     line = [str(rdb_exec_path()), "--replay", str(job.path / "rank-0")]
-    done = subprocess.run(
-        [*line, "--files", str(job.path / "files"), "--verify"],
-        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+    done = deadlines.run([*line, "--files", str(job.path / "files"), "--verify"], TIMEOUT_S)
     assert done.returncode == 5
     assert "run rdb expand to regenerate them" in json.loads(done.stdout)["what"]
     packed = order.rdb("pack", "as-recorded", "--ranks", "0", "-o", str(order.folder / "p.rdb"))
@@ -124,10 +122,9 @@ def test_what_is_not_expanded_says_so(order: Order) -> None:
 
 def test_without_a_launcher_one_line(order: Order, tmp_path: Path) -> None:
     environment = {**os.environ, "RDB_HOME": str(order.home), "PATH": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "rdb", "replay", "as-recorded"],
-        env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+    done = deadlines.run(
+        [sys.executable, "-m", "rdb", "replay", "as-recorded"], TIMEOUT_S, env=environment
+    )
     assert done.returncode == 6
     (line,) = done.stderr.splitlines()
     assert "to regenerate its messages: mpirun" in line

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build, Rdb
 from faults import DEADLINE_S, EVERYTHING, NO_MOUNTS, Rank, small_disk
@@ -75,7 +76,7 @@ def test_row_27_killed_at_a_random_moment(work: Path, tmp_path: Path, seed: int)
     process.kill()
     reported = max([reported, *(int(t) + 1 for t in process.stdout.read().split("\n")[:-1])])
     said = process.stderr.read()
-    assert process.wait(DEADLINE_S) == -signal.SIGKILL, said
+    assert deadlines.wait(process, DEADLINE_S) == -signal.SIGKILL, said
     if (rank.path / "ckpt-000000.img").exists():
         assert check_usable(rank, reported).state == "killed"
     else:  # before its first event
@@ -105,7 +106,7 @@ def test_row_27_rdb_run_is_killed(work: Path, tmp_path: Path, rdb_home: Path, bo
     else:
         process.kill()
     reported += process.stdout.readlines()  # until the rank has closed it, too
-    assert process.wait(DEADLINE_S) == -signal.SIGKILL
+    assert deadlines.wait(process, DEADLINE_S) == -signal.SIGKILL
     job = open_job("job")
     if not both:
         assert len(reported) == 3003
@@ -271,14 +272,8 @@ def test_no_memory(build: Build, rdb_home: Path, work: Path, megabytes: int) -> 
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 
     rank = Rank.make(rdb_home)
-    done = subprocess.run(
-        rank.line(work, "3", "10"),
-        preexec_fn=lower,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
+    done = deadlines.run(
+        rank.line(work, "3", "10"), DEADLINE_S, preexec_fn=lower, stdin=subprocess.DEVNULL
     )
     if megabytes == 1:  # execve(2): the kernel kills what it cannot load, 25 MB
         assert done.returncode != 0

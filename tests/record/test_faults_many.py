@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build, run_rdb
 from faults import DEADLINE_S, EVERYTHING, NO_MOUNTS, Rank, small_disk
@@ -58,7 +59,7 @@ def test_threads_are_killed_at_a_random_moment(build: Build, tmp_path: Path, see
         pass  # at no particular place in the round
     process.kill()
     reported += process.stdout.read().count("\n")
-    assert process.wait(DEADLINE_S) == -signal.SIGKILL
+    assert deadlines.wait(process, DEADLINE_S) == -signal.SIGKILL
     if (rank.path / "ckpt-000000.img").exists():
         recording = check_usable(rank, reported - 1)
         assert recording.state == "killed"
@@ -96,9 +97,9 @@ class RunningJob:
         return path.read_text().count("\n") if path.exists() else 0
 
     def wait_for(self, rounds: int) -> None:
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = deadlines.Deadline(DEADLINE_S)
         while min(self.told(rank) for rank in range(2)) < rounds:
-            assert self.process.poll() is None and time.monotonic() < deadline
+            assert self.process.poll() is None and not deadline.over()
             time.sleep(0.01)
 
     def kill(self, ranks: list[int]) -> None:
@@ -109,7 +110,7 @@ class RunningJob:
     def end(self) -> None:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(DEADLINE_S)
+        deadlines.wait(self.process, DEADLINE_S)
 
 
 @contextmanager
@@ -129,7 +130,7 @@ def test_ranks_are_killed_at_a_random_moment(build: Build, tmp_path: Path, seed:
         job.wait_for(chance.choice((1, chance.randrange(1, 20), chance.randrange(1, 300))))
         victims = chance.choice(([0], [1], [0, 1]))
         job.kill(victims)
-        assert job.process.wait(DEADLINE_S) != 0
+        assert deadlines.wait(job.process, DEADLINE_S) != 0
         for number, rank in enumerate(job.ranks):
             recording = check_usable(rank, job.told(number) - 1)
             assert recording.state == "killed" or number not in victims
@@ -151,7 +152,7 @@ def test_a_running_job_is_packed_when_it_has_ended(build: Build, tmp_path: Path)
         assert not list(tmp_path.glob("job.rdb*"))
         job.wait_for(job.told(0) + 20)
         job.kill([0, 1])
-        assert job.process.wait(DEADLINE_S) != 0
+        assert deadlines.wait(job.process, DEADLINE_S) != 0
         done = run_rdb(home, home, *pack)
         assert done.returncode == 0, done.stderr
         replayed = run_rdb(home, home, "replay", str(tmp_path / "job.rdb"))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import deadlines
 import pytest
 from conftest import Build, Rdb
 from imagefile import SECTIONS, Image, read_image
@@ -44,28 +45,21 @@ class Recorder:
         return [str(rdb_exec_path()), "--dir", str(self.rank), "--files", str(self.files), *options]
 
     def record(self, *options: str | Path, **settings: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.line(*map(str, options)),
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
-            **settings,
-        )
+        return deadlines.run(self.line(*map(str, options)), DEADLINE_S, **settings)
 
     def settle(self) -> None:
         """A child that still writes when the program ends finishes by itself."""
-        until = time.monotonic() + DEADLINE_S
+        until = deadlines.Deadline(DEADLINE_S)
         needle = os.fsencode(self.rank)
         while any(needle in _command_line(pid) for pid in _processes()):
-            assert time.monotonic() < until, "an image is being written for ever"
+            assert not until.over(), "an image is being written for ever"
             time.sleep(0.01)
 
     def verify(self, number: int | None = None) -> dict[str, Any]:
         self.settle()
         line = [str(rdb_exec_path()), "--replay", str(self.rank), "--files", str(self.files)]
         line += ["--verify"] if number is None else ["--verify", "--checkpoint", str(number)]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        done = deadlines.run(line, DEADLINE_S)
         answer = json.loads(done.stdout) if done.stdout else {}
         return {"ok": False, **answer, "code": done.returncode, "said": done.stderr}
 
@@ -412,9 +406,9 @@ def _start(recorder: Recorder, *arguments: str | Path) -> subprocess.Popen[str]:
 
 def _writer_of(process: subprocess.Popen[str]) -> int:
     """The child that writes an image, as soon as there is one."""
-    until = time.monotonic() + DEADLINE_S
+    until = deadlines.Deadline(DEADLINE_S)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    while time.monotonic() < until:
+    while not until.over():
         assert process.poll() is None
         found = children.read_text().split()
         if found:
@@ -428,7 +422,7 @@ def test_killed_while_an_image_is_written(recorder: Recorder, build_text: BuildT
     process = _start(recorder, *options, program, "256", "7", "1000000000")
     _writer_of(process)
     os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=DEADLINE_S)
+    deadlines.communicate(process, DEADLINE_S)
     _all_agree(recorder, 1)
     assert not list(recorder.rank.glob("*.part"))
 
@@ -440,7 +434,7 @@ def test_a_killed_writer_is_said_and_the_recording_goes_on(
     options = ("--hash-every", "100", "--checkpoint-every", "100", "--")
     process = _start(recorder, *options, program, "128", "7", "1000")
     os.kill(_writer_of(process), signal.SIGKILL)
-    said = process.communicate(timeout=DEADLINE_S)[1]
+    said = deadlines.communicate(process, DEADLINE_S)[1]
     assert process.returncode == 0
     assert said.count("checkpoint 1 could not be written") == 1 and said.count("\n") == 1
     numbers = [image.number for image in _all_agree(recorder, 3)]

@@ -20,6 +20,7 @@ import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import deadlines
 import mpis
 import pytest
 from conftest import TIMEOUT_S, Build, Rdb
@@ -405,10 +406,10 @@ def test_what_is_played_is_what_is_recorded(
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
     ) as run:
-        deadline = time.monotonic() + TIMEOUT_S
+        deadline = deadlines.Deadline(TIMEOUT_S)
         try:
             while (found := _recorded(rdb_home / "it", player.size)) != expected:
-                assert time.monotonic() < deadline, (found, expected, program)
+                assert not deadline.over(), (found, expected, program)
                 time.sleep(0.01)
             for rank in player.blocked():
                 with contextlib.suppress(ProcessLookupError):  # mpiexec has seen the first end

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import PROGRAMS, Build, Rdb
 from gdbdriver import DEADLINE_S, Recorded
@@ -163,13 +164,10 @@ def test_a_near_name_is_suggested() -> None:
 
 
 def rdb(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return deadlines.run(
         [sys.executable, "-m", "rdb", *arguments],
+        DEADLINE_S,
         env={**os.environ, "RDB_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
     )
 
 

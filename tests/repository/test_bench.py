@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import deadlines
 import pytest
 
 from bench.figures import percentile, ratio
@@ -77,13 +77,8 @@ ONCE = {"open", "first goto END", "first restore, checked"}
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("bench")
-    done = subprocess.run(
-        [sys.executable, "-m", "bench", "--quick", "--json", "--dir", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
+    done = deadlines.run(
+        [sys.executable, "-m", "bench", "--quick", "--json", "--dir", str(folder)], 400, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
     assert list(folder.iterdir()) == [], "recordings were left behind"

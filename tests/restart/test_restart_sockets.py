@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build, Rdb, run_rdb
 from restarting import branch_at, restart_at
@@ -140,9 +141,9 @@ if os.environ.get("OMPI_COMM_WORLD_RANK") == "1":
 
 
 def _until(what: str, found: Callable[[], object]) -> object:
-    end_s = time.monotonic() + WAIT_S
+    end_s = deadlines.Deadline(WAIT_S)
     while not (there := found()):
-        assert time.monotonic() < end_s, what
+        assert not end_s.over(), what
         time.sleep(0.01)
     return there
 
@@ -213,7 +214,7 @@ def _waits_at_its_door(talk: Talk, name: str) -> Iterator[tuple[subprocess.Popen
             if held is not None:
                 os.kill(held, signal.SIGCONT)
             process.terminate()
-        process.communicate(timeout=WAIT_S)
+        deadlines.communicate(process, WAIT_S)
         talk.rdb("rm", name)
 
 
@@ -239,7 +240,7 @@ def test_a_stranger_at_the_door(talk: Talk) -> None:
                 stranger.settimeout(WAIT_S)
                 assert stranger.recv(100) == b""
         os.kill(held, signal.SIGCONT)
-        said, errors = process.communicate(timeout=WAIT_S)
+        said, errors = deadlines.communicate(process, WAIT_S)
         assert process.returncode == 0, errors
         assert said and Counter(said.splitlines()) <= talk.said
 
@@ -260,7 +261,7 @@ def test_a_stranger_instead_of_the_door(talk: Talk) -> None:
         with server.accept()[0] as connection:
             assert len(connection.recv(HELLO, socket.MSG_WAITALL)) == HELLO
             connection.sendall(b"8 bytes.")
-            _, errors = process.communicate(timeout=WAIT_S)
+            _, errors = deadlines.communicate(process, WAIT_S)
         assert process.returncode == 125
         assert "another process than rank 0 answered" in errors
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import deadlines
 import pytest
 from replicas import DEADLINE_S, Recorded, record
 
@@ -49,9 +50,9 @@ def fault(faulty: Recorded) -> Iterator[Recorded]:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = deadlines.Deadline(DEADLINE_S)
     while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert not deadline.over(), "waited in vain"
         time.sleep(0.002)
 
 

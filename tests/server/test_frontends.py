@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import deadlines
 import pexpect
 import pytest
 from conftest import PROGRAMS, Build
@@ -70,7 +71,7 @@ class Server:
         assert self.process.stdout is not None
         self.process.send_signal(signal.SIGINT)
         try:
-            return self.process.wait(DEADLINE_S)
+            return deadlines.wait(self.process, DEADLINE_S)
         finally:
             self.process.kill()
             self.process.stdout.close()
@@ -202,7 +203,7 @@ def test_a_unix_socket_is_its_owners_alone(recorded: Recorded, tmp_path: Path) -
         gdb.mi("-break-insert main")
         gdb.mi("-exec-continue")
         assert gdb.function() == "main"
-    assert server.process.wait(DEADLINE_S) == 0
+    assert deadlines.wait(server.process, DEADLINE_S) == 0
     assert not path.exists()
     server.close()
 
@@ -211,13 +212,10 @@ def test_places_that_are_taken(recorded: Recorded, server: Server, tmp_path: Pat
     taken = tmp_path / "taken"
     taken.touch()
     for arguments in (["--port", str(server.port)], ["--socket", str(taken)], ["--port", "70000"]):
-        done = subprocess.run(
+        done = deadlines.run(
             [sys.executable, "-m", "rdb", "serve", "job", *arguments],
+            DEADLINE_S,
             env={**os.environ, "RDB_HOME": str(recorded.home)},
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
         )
         assert done.returncode == 2 and done.stdout == ""
         assert done.stderr.startswith("rdb: cannot listen on") and done.stderr.count("\n") == 1
@@ -316,5 +314,5 @@ def test_monitor_exit_ends_the_server(recorded: Recorded) -> None:
         gdb.run("monitor exit")
         with contextlib.suppress(GdbError):
             gdb.mi("-target-detach")
-    assert server.process.wait(DEADLINE_S) == 0
+    assert deadlines.wait(server.process, DEADLINE_S) == 0
     server.close()

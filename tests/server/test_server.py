@@ -681,14 +681,11 @@ def test_missing_job_is_one_line(tmp_path: Path) -> None:
     import subprocess
     import sys
 
-    done = subprocess.run(
+    done = deadlines.run(
         [sys.executable, "-m", "rdb.server", "nosuch", "--stdio"],
+        60,
         env={**os.environ, "RDB_HOME": str(tmp_path)},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     assert done.returncode == 4 and done.stdout == ""
     assert done.stderr.startswith("rdb: no job 'nosuch'") and done.stderr.count("\n") == 1

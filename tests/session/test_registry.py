@@ -7,11 +7,11 @@ import asyncio
 import inspect
 import json
 import re
-import subprocess
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+import deadlines
 import pytest
 
 import rdb
@@ -168,7 +168,7 @@ def asked_of_gdb(text: str, folder: Path) -> Any:
     script = folder / "script"
     script.write_text(text)
     command = ["gdb", "-nx", "-q", "-batch", "-x", gdb_scripts_dir() / "rdb.py", "-x", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = deadlines.native(command)
     assert not done.stderr, done.stderr
     return json.loads(done.stdout)
 

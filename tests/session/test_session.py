@@ -8,13 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
+import deadlines
 import pytest
 from openmpi import ANY_EXIT_CODE
 
@@ -191,10 +191,10 @@ def test_interrupt_stops_a_running_program(spin: Path) -> None:
         try:
             await gdb.execute("start")
             going = asyncio.create_task(gdb.execute("continue"))
-            deadline = time.monotonic() + DEADLINE_S
+            deadline = deadlines.Deadline(DEADLINE_S)
             [inferior] = descendants(gdb.pid)
             while not _runs(inferior.pid):
-                assert time.monotonic() < deadline
+                assert not deadline.over()
                 await asyncio.sleep(0.01)
             gdb.interrupt()
             said = await going
@@ -288,15 +288,10 @@ def relay(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) 
     """The directory of a recording of programs/mpi/relay.c."""
     home = tmp_path_factory.mktemp("home")
     program = build("mpi/relay.c", "-O0")
-    done = subprocess.run(
+    done = deadlines.run(
         [sys.executable, "-m", "rdb", "run", "--name", "relay", "-n", "3", "--", program],
-        # or mpirun ends the others when rank 2 exits with 3, sometimes before they are done;
-        # its own exit code is 0 then
+        DEADLINE_S,
         env={**os.environ, "RDB_HOME": str(home), **ANY_EXIT_CODE},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
     )
     assert done.returncode in (0, 3), done.stderr  # mpirun 5 has its ranks' exit code
     return home / "relay"

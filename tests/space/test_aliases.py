@@ -63,9 +63,7 @@ def directory() -> Iterator[Path]:
 
 def natively(program: Path, script: str) -> str:
     with directory() as path:
-        done = subprocess.run(
-            [program, path, script], capture_output=True, text=True, timeout=60, check=False
-        )
+        done = deadlines.run([program, path, script], 60)
     assert done.returncode == 0, (script, done.stdout)
     return done.stdout
 
@@ -235,9 +233,7 @@ def test_memory_that_stays_where_it_is_moved_from_and_libraries_of_its_own(
 def test_writes_to_parts_of_what_is_mapped(tmp_path: Path, build: Build) -> None:
     """Only what a write may have changed is compared, where the mappings are large."""
     program = build("pwrite_parts.c", "-O1")
-    done = subprocess.run(
-        [program, tmp_path / "native"], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = deadlines.run([program, tmp_path / "native"], 60)
     assert done.returncode == 0
     options = ("--checkpoint-every", "50")
     made = record(tmp_path, program, tmp_path / "file", hash_every=10, options=options)

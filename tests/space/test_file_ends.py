@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import deadlines
 import pytest
 from alone import Made, record, verify_all
 from conftest import Build
@@ -14,13 +15,7 @@ from rdb.paths import rdb_exec_path
 
 
 def natively(program: Path, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [program, folder / "native", *more],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return deadlines.run([program, folder / "native", *more], 60)
 
 
 def test_the_end_moves(tmp_path: Path, build: Build) -> None:
@@ -66,7 +61,7 @@ def test_cut_by_another_process(tmp_path: Path, build: Build, how: str) -> None:
         assert running.stdin and running.stdout
         assert running.stdout.readline() == "mapped\n"
         os.truncate(file, 4096)
-        said, _ = running.communicate("cut\n", timeout=60)
+        said, _ = deadlines.communicate(running, 60, "cut\n")
     expected = "SIGBUS\ndone\n" if how == "touched" else "done\n"
     assert (running.returncode, said) == (0, expected)
     verify_all(Made(rank_dir, files, subprocess.CompletedProcess(line, 0)), how)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build
 from faults import Rank
@@ -107,5 +107,5 @@ def test_nothing_traps_in_children_that_are_not_recorded(
     """Whether rdtsc traps is handed on, also over an exec."""
     rank = Rank.make(tmp_path)
     line = rank.line(build_text("native_child", _NATIVE_CHILD), options=("--no-children",))
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    done = deadlines.run(line, 60)
     assert (done.returncode, done.stdout) == (0, "0x700")

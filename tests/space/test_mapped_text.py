@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import deadlines
@@ -13,9 +12,7 @@ from conftest import Build
 def test_constants_among_instructions(tmp_path: Path, build: Build) -> None:
     """In the text segment, by the linker; in a file that may be written to and run."""
     program = build("constants_in_text.c", "-O1", "-Wl,-z,noseparate-code")
-    native = subprocess.run(
-        [program, tmp_path / "native"], capture_output=True, text=True, timeout=60, check=True
-    )
+    native = deadlines.native([program, tmp_path / "native"])
     options = ("--checkpoint-every", "5")
     made = record(tmp_path, program, tmp_path / "file", options=options)
     assert (made.result.returncode, made.result.stdout) == (0, native.stdout)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build, Rdb, replay_agrees
 from faults import DEADLINE_S, NO_MOUNTS, Rank, small_disk
@@ -35,7 +36,7 @@ def end(
         assert run.stdout.readline() == "ready\n"
         if how == "process":
             run.send_signal(number)
-        _, said = run.communicate(timeout=DEADLINE_S)
+        _, said = deadlines.communicate(run, DEADLINE_S)
     return run.returncode, rank, said
 
 
@@ -140,9 +141,7 @@ def test_while_others_are_in_mpi(
 def test_what_a_thread_leaves(record: str, build: Build, rdb: Rdb) -> None:
     """Its own signals are gone, bad addresses for the kernel are no fault: as without rdb."""
     program = build("thread_leaves.c", "-O1", "-pthread")
-    native = subprocess.run(
-        [program], capture_output=True, text=True, timeout=DEADLINE_S, check=True
-    )
+    native = deadlines.native([program])
     done = rdb("run", "--name", "job", "--record", record, "--", program)
     assert (done.returncode, done.stdout) == (0, native.stdout), done.stderr
     if record == "full":

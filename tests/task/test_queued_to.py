@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
+import deadlines
 import pytest
-from conftest import TIMEOUT_S, Build, Rdb
+from conftest import Build, Rdb
 
 
 def _what_is_certain(said: str) -> list[str]:
@@ -25,9 +25,7 @@ def _what_is_certain(said: str) -> list[str]:
 @pytest.mark.parametrize("record", ["full", "off"])
 def test_who_gets_which(rdb: Rdb, build: Build, tmp_path: Path, record: str) -> None:
     program = build("queued_to.c", "-O1", "-pthread")
-    native = subprocess.run(
-        [program], capture_output=True, text=True, timeout=TIMEOUT_S, check=True
-    ).stdout
+    native = deadlines.native([program]).stdout
     done = rdb("run", "--name", "job", "--record", record, "--", program)
     assert done.returncode == 0, done.stderr
     assert _what_is_certain(done.stdout) == _what_is_certain(native)

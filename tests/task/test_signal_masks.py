@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import deadlines
@@ -21,9 +20,7 @@ def test_all_signals(tmp_path: Path, build: Build, ignored: str, blocked: str) -
     """Dispositions, masks and what waits, in a program and in the one that it executes."""
     program = build("signals_inherited.c", "-O1")
     starter = (program, Path(ignored), Path(blocked))
-    natively = subprocess.run(
-        [*starter, program, "say"], capture_output=True, text=True, timeout=60, check=True
-    )
+    natively = deadlines.native([*starter, program, "say"])
     made = record(tmp_path, program, "say", under=starter, hash_every=1000)
     assert (made.result.returncode, made.result.stdout) == (0, natively.stdout)
     verify_all(made, ignored)

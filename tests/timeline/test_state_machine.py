@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -99,13 +100,10 @@ Build = Callable[..., Path]
 @pytest.fixture
 def record(build: Build, rdb_home: Path, tmp_path: Path) -> Callable[..., RankRecording]:
     def run(source: str, *flags: str) -> RankRecording:
-        subprocess.run(
+        deadlines.native(
             [sys.executable, "-m", "rdb", "run", "--name", "it", "--", build(source, *flags)],
             cwd=tmp_path,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=True,
-            timeout=60,
         )
         return open_job("it").rank(0)
 

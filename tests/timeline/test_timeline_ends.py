@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import deadlines
 import pytest
 from conftest import PROGRAMS, Build, Rdb
 from gdbdriver import GdbError, Recorded, in_console
@@ -47,8 +48,8 @@ def test_bisect_of_what_holds_to_the_very_end_is_refused(tail: Recorded) -> None
 
 def wait_for_the_write(rank_dir: Path, files: Path) -> None:
     """The answer of the write is logged a moment after its output can be read."""
-    until = time.monotonic() + 90
-    while time.monotonic() < until:
+    until = deadlines.Deadline(90)
+    while not until.over():
         recording = RankRecording(rank_dir, files)
         if recording.describe(recording.last_event).startswith("write("):
             return
@@ -68,7 +69,7 @@ def test_a_rank_killed_in_a_loop_ends_at_its_last_event(tmp_path: Path, build: B
         assert running.stdout.readline() == b"how: spin\n"
         wait_for_the_write(rank_dir, files)
         running.send_signal(signal.SIGKILL)
-        assert running.wait(timeout=90) == -signal.SIGKILL
+        assert deadlines.wait(running, 90) == -signal.SIGKILL
     recording = RankRecording(rank_dir, files)
     timeline = Timeline(recording)
     try:

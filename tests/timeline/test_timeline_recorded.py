@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
+import deadlines
 import pytest
 from symbols import symbol
 
@@ -78,13 +79,11 @@ Record = Callable[..., RankRecording]
 def record(build: Callable[..., Path], rdb_home: Path, tmp_path: Path) -> Record:
     def run(source: str, *flags: str, arguments: tuple[str, ...] = ()) -> RankRecording:
         program = build(source, *flags)
-        subprocess.run(
+        deadlines.native(
             [sys.executable, "-m", "rdb", "run", "--name", "it", "--", program, *arguments],
+            check=False,
             cwd=tmp_path,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=60,
         )
         return open_job("it").rank(0)
 
@@ -384,9 +383,7 @@ def test_nothing_is_left_behind(record: Record) -> None:
         "os.kill(os.getpid(), 9)\n"
     )
     assert recording.last_event > 0
-    run = subprocess.run(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=False, timeout=60
-    )
+    run = deadlines.native([sys.executable, "-c", script], check=False)
     assert run.returncode == -signal.SIGKILL
     pids = [int(pid) for pid in run.stdout.split()]
     assert len(pids) > 1
@@ -413,9 +410,7 @@ def test_replicas_that_run_are_not_left_behind(record: Record) -> None:
         "    print(replica.pid, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=False, timeout=60
-    )
+    run = deadlines.native([sys.executable, "-c", script], check=False)
     assert run.returncode == -signal.SIGKILL
     pids = [int(pid) for pid in run.stdout.split()]
     assert len(pids) == 3
@@ -423,9 +418,9 @@ def test_replicas_that_run_are_not_left_behind(record: Record) -> None:
 
 
 def wait_ended(pids: list[int], deadline_s: float) -> None:
-    until = time.monotonic() + deadline_s
+    until = deadlines.Deadline(deadline_s)
     while any(alive(pid) for pid in pids):
-        assert time.monotonic() < until, f"replicas {pids} are still there"
+        assert not until.over(), f"replicas {pids} are still there"
         time.sleep(0.01)
 
 

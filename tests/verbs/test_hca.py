@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import PROGRAMS, Build
 
@@ -37,15 +38,7 @@ def run(build: Build, tmp_path: Path, request: pytest.FixtureRequest) -> Run:
         path = build(f"{program}.c", *FLAGS, str(LIBRARY), "-lsodium", "-lpthread")
         names = {"HCA_KEY": str(tmp_path / "key"), "RDB_HCA_PORT": str(base_port)}
         names |= {"HCA_TAGS": "1"} if request.param else {}
-        return subprocess.run(
-            [path, scenario],
-            env={**os.environ, **names},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        return deadlines.run([path, scenario], TIMEOUT_S, env={**os.environ, **names}, cwd=tmp_path)
 
     return start
 

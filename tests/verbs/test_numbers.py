@@ -6,6 +6,7 @@ import subprocess
 from itertools import chain
 from pathlib import Path
 
+import deadlines
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +52,7 @@ def test_new_numbers(rank: Path, tmp_path: Path) -> None:
         for number, made in enumerate(MADE_AGAIN)
     ]  # fmt: skip
     for number, one in enumerate(started):
-        lines = one.communicate(text, timeout=60)[0].splitlines()
+        lines = deadlines.communicate(one, 60, text)[0].splitlines()
         assert one.returncode == 0
         said = [tuple(map(int, line.split())) for line in lines]
         assert [free for free, _ in said] == [may_be(kind, n, number) for kind, n in asked]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build, run_rdb
 from verbspair import Pair, await_listener, free_port, record_pair
@@ -46,10 +47,10 @@ def test_rping_of_debian(rdb_home: Path, tmp_path: Path) -> None:
 
 def await_member(group: str, home: Path, process: subprocess.Popen[bytes]) -> None:
     """Until the software HCA has a queue pair in the group of that GID (mcast.c)."""
-    deadline = time.monotonic() + 90
+    deadline = deadlines.Deadline(90)
     while not list(home.glob(f"hca.key.groups/{group}-*")):
         assert process.poll() is None, "it ended before it joined"
-        assert time.monotonic() < deadline
+        assert not deadline.over()
         time.sleep(0.02)
 
 

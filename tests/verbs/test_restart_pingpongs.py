@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import deadlines
 import pingpongs
 import pytest
 from conftest import TIMEOUT_S, run_rdb
@@ -29,9 +29,7 @@ def record(home: Path, folder: Path, kind: str) -> Job:
     words = pingpongs.pingpong(kind, port)
     line = pingpongs.job_line([sys.executable, "-m", "rdb"], kind, "soft", words, port)
     env = {**os.environ, "RDB_HOME": str(home)}
-    done = subprocess.run(
-        line, cwd=folder, env=env, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-    )
+    done = deadlines.run(line, TIMEOUT_S, cwd=folder, env=env)
     assert done.returncode == 0, done.stderr
     pingpongs.check(done.stdout)
     return open_job(home / kind)
