@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,50 @@ def test_find_event(home: Path, tmp_path: Path) -> None:
     done = run_rdb(home, tmp_path, "find-event", "job", "getppid all(a < 3)", "--json")
     assert len(json.loads(done.stdout)) == 2, done.stderr
     assert "undefined at 2 of 7: a is not allocated" in done.stderr
+
+
+IN_REGISTERS = """
+program main
+  implicit none
+  interface
+    function getppid() bind(c)
+      integer(4) :: getppid
+    end function
+  end interface
+  real(8), allocatable :: x(:), q(:)
+  real(8) :: s
+  integer :: i, n
+  n = 5 + 0 * getppid()
+  allocate(x(n), q(0:n+1))
+  x = 1
+  q = 2
+  do i = 1, 3
+    x(1:n) = x(1:n) + q(1:n)
+    s = sum(x)
+    if (getppid() < 0) print *, s
+  end do
+  print *, x, q
+end program
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_descriptors_in_registers(tmp_path: Path, build: Build, level: str) -> None:
+    """A value or *optimized out*; GDB has other errors for descriptors in registers."""
+    source = tmp_path / "registers.f90"
+    source.write_text(IN_REGISTERS)
+    program = build(source, level, compiler="gfortran")
+    done = run_rdb(tmp_path, tmp_path, "run", "--name", "job", "--", program)
+    assert done.returncode == 0, done.stderr
+    commands = ["print x", "print q", "plot x(2)", "print all(q > 0)"]
+    moves = ["goto start", "break getppid", *4 * ["continue"]]
+    for text, answer in zip(
+        commands, in_console(tmp_path, "job", [*moves, *commands])[6:], strict=True
+    ):
+        wrong = re.search(r"\b[xq] is ", answer)
+        assert not wrong or "optimized out" in answer, (text, answer)
+        assert level != "-O0" or "error" not in answer, (text, answer)
+    for name in ("x", "q"):
+        text = run_rdb(tmp_path, tmp_path, "bisect", "job", f"all({name} > -1)").stdout
+        assert "Location address" not in text and "synthetic pointer" not in text, text
+        assert level != "-O0" or "still true" in text, text

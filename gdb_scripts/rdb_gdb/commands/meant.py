@@ -10,7 +10,7 @@ import gdb
 from .. import link
 from ..loading import at_load
 from ..state import conditions, meant
-from ..values import absent, predicates, pyvalues, quoting, subscripts, symbols, texts
+from ..values import absent, intrinsics, predicates, pyvalues, quoting, subscripts, symbols, texts
 from ..values.words import names
 from .command import Command, command, when_opened
 
@@ -71,7 +71,11 @@ def execute(line: str, from_tty: bool = False) -> None:
             or pyvalues.expression(predicates.rest(expression)) is not None
             or (
                 command.startswith("disp")
-                and (text != plain or absent.may_be(expression, means.text, names(means.text)))
+                and (
+                    text != plain
+                    or intrinsics.of_classes(means.text) != means.text
+                    or absent.may_be(expression, means.text, names(means.text))
+                )
             )
         ):
             text = predicates.shown(expression)

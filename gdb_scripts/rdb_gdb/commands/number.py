@@ -9,7 +9,7 @@ import gdb
 
 from ..search import searching
 from ..state import meant
-from ..values import predicates
+from ..values import predicates, wrapped
 from ..values.quoting import need_condition
 from .command import Command, command
 
@@ -48,6 +48,9 @@ def number(value: Any) -> float | None:
         return number(value.referenced_value())
     if value.is_optimized_out:
         return None
+    if wrapped.kind_of(kind):
+        value = wrapped.inner(value)
+        return None if value is None else number(value)
     if kind.code == gdb.TYPE_CODE_FLT:
         return float(value)
     return int(value) if kind.code in _WHOLE else None

@@ -12,7 +12,12 @@ from . import elements
 
 _TERM = re.compile(r"\s*%\s*\w+|\s*\([^()]*\)")
 _ABOUT_THEM = re.compile(r"\b(allocated|associated|loc)\s*\(", re.IGNORECASE)
-_NOT_PRESENT = "Location address is not set"  # GDB's error for an optional array
+# GDB's errors for an array without a descriptor in memory: an optional one, or one that
+# optimization has left in registers.
+_NO_PLACE = {
+    "Location address is not set": "not present, or optimized out",
+    "via synthetic pointer": "optimized out",
+}
 _TARGETS = (
     *(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_FLT, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_COMPLEX),
     *(gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_STRUCT),
@@ -65,7 +70,12 @@ def _state(text: str) -> str:
         value = gdb.parse_and_eval(text)
         return of(value)
     except gdb.error as error:
-        return "not present" if _NOT_PRESENT in str(error) else ""
+        return no_place(error)
+
+
+def no_place(error: gdb.error) -> str:
+    """What GDB's error says of an array without a descriptor in memory; empty: something else."""
+    return next((said for text, said in _NO_PLACE.items() if text in str(error)), "")
 
 
 def of(value: Any) -> str:

@@ -20,7 +20,18 @@ from typing import Any
 
 import gdb
 
-from . import absent, alive, cpython, inherited, predicates, pynames, subscripts, symbols, texts
+from . import (
+    absent,
+    alive,
+    cpython,
+    inherited,
+    predicates,
+    pynames,
+    subscripts,
+    symbols,
+    texts,
+    wrapped,
+)
 from .lookups import FUNCTIONS, Unbound, Undefined, Unsuited, key_of, looked_up, value_key
 from .own_frames import frames, in_own_file, own_frames
 from .quoting import Unreadable
@@ -181,7 +192,8 @@ class Binding:
                 if isinstance(error, cpython.Unsuited):
                     raise Unsuited(str(error)) from None
                 # An expression with a type has a meaning, although it has no value here.
-                if "optimized out" not in str(error) and not _has_type(self._text(self.expression)):
+                lost = "optimized out" in str(error) or absent.no_place(error)
+                if not lost and not _has_type(self._text(self.expression)):
                     raise Unbound(str(error).rstrip(".")) from None
 
     def operands(self) -> list[tuple[int, int]]:
@@ -411,6 +423,8 @@ def truth(value: Any) -> bool:
     kind = value.type.strip_typedefs()
     if kind.code in _REFERENCES:
         return truth(value.referenced_value())
+    if wrapped.kind_of(kind):
+        return truth(wrapped.truth(value))
     if kind.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, *_MANY):
         raise gdb.GdbError(f"A value of type {value.type} is neither true nor false.")
     return bool(value)

@@ -12,7 +12,7 @@ from typing import Any
 import gdb
 
 from ..loading import at_load
-from . import elements, symbols, texts
+from . import elements, symbols, texts, tuples, wrapped
 from .functions import Function
 from .own_frames import own_symtab
 
@@ -73,6 +73,17 @@ def calls(expression: str) -> dict[int, tuple[str, str]]:
     return found
 
 
+def words(expression: str) -> set[int]:
+    """Offsets of names that GDB does not have."""
+    named = (tuples.CALL, wrapped.NULLOPT)
+    return {*calls(expression), *(one.start() for way in named for one in way.finditer(expression))}
+
+
+def of_classes(expression: str) -> str:
+    """EXPRESSION without std::get, and with the values of atomics and optionals."""
+    return wrapped.for_gdb(tuples.for_gdb(expression))
+
+
 def _is_the_programs(name: str) -> bool:
     try:
         symbol = symbols.find(name)[0]
@@ -84,7 +95,7 @@ def _is_the_programs(name: str) -> bool:
 
 
 def for_gdb(expression: str) -> str:
-    expression = texts.for_gdb(expression)
+    expression = texts.for_gdb(of_classes(expression))
     if elements.language("") == "fortran":
         expression = re.sub(
             rf"{_TEXTS.pattern}|&&|\|\||!=?",

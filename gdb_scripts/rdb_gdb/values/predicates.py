@@ -122,7 +122,7 @@ def arguments(expression: str) -> list[tuple[int, int]]:
 
 def words(expression: str) -> set[int]:
     """Offsets of names of functions that GDB does not have."""
-    found = set(intrinsics.calls(expression))
+    found = intrinsics.words(expression)
     for _, start, first, last in _calls(expression):
         found.add(start)
         for inner in re.finditer(rf"\b({'|'.join(OF_ONE)})\s*\(", expression[first:last]):

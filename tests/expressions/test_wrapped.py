@@ -1,0 +1,111 @@
+"""std::atomic, optional, tuple, pair, array and variant in each command, as the program compares
+them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import Build, run_rdb
+from gdbdriver import in_console
+
+# Condition -> the step at which it turns false.
+CONDITIONS = {
+    "state.step < 7": 7,
+    "7 > at->step": 7,
+    "at->step.load() + 1 != 8": 7,
+    "state.level <= 6": 5,
+    "!state.late": 6,
+    "state.late == false": 6,
+    "state.step < 4 && !state.late": 4,
+    "!state.half": 4,
+    "!state.half.has_value()": 4,
+    "state.half == std::nullopt": 4,
+    "std::get<0>(state.best) < 5": 5,
+    'std::get<2>(at->best) != "x6"': 6,
+    "std::get<1>(state.pair) < 3": 3,
+    "std::get<1>(state.three) < 2": 2,
+}
+# These have no value before step 4, or from step 5 on.
+PARTLY = {
+    "state.half < 3": 6,
+    "*state.half < 3": 6,
+    "state.half.value() < 3": 6,
+    "std::get<0>(state.either) < 3": 3,
+}
+PRINTED = {  # at step 8
+    "state.step + 1": "9",
+    "state.step": "8",
+    "*state.half": "4",
+    "std::get<0>(at->best)": "8",
+    "std::get<1>(state.either)": "0.5",
+    "std::get<0>(state.either)": "the variant holds alternative 1, not 0",
+    "std::get<3>(state.best)": "has no element 3",
+}
+BUILDS = [("g++", "-O0"), ("g++", "-O2"), ("clang++", "-O0"), ("clang++", "-stdlib=libc++")]
+
+
+@pytest.fixture(scope="module", params=BUILDS, ids=" ".join)
+def home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, build: Build
+) -> Path:
+    compiler, flag = request.param
+    if shutil.which(compiler) is None or (
+        flag[1] == "s" and not Path("/usr/include/c++/v1").exists()
+    ):
+        pytest.skip(f"no {compiler} {flag}")
+    home = tmp_path_factory.mktemp("wrapped")
+    program = build("wrapped.cc", flag, "-std=c++17", compiler=compiler)
+    assert run_rdb(home, home, "run", "--name", "job", "--", program).returncode == 0
+    return home
+
+
+def step_of(home: Path, said: str) -> int:
+    """The step of the event that an answer names."""
+    done = run_rdb(home, home, "find-event", "job", "getppid", "--json")
+    first = json.loads(done.stdout)[0]["event"]
+    found = re.search(r"^Event (\d+)", said, re.MULTILINE)
+    assert found, said
+    return int(found[1]) - first
+
+
+def test_find_event(home: Path) -> None:
+    """The first step at which each is false."""
+    asked = {
+        text: text[1:] if text[0] == "!" and "&" not in text else f"!({text})"
+        for text in {**CONDITIONS, **PARTLY}
+    }
+    lines = [line for one in asked.values() for line in ("goto start", f"find-event getppid {one}")]
+    said = dict(zip(asked, in_console(home, "job", lines)[1::2], strict=True))
+    assert {text: step_of(home, answer) for text, answer in said.items()} == {
+        **CONDITIONS,
+        **PARTLY,
+    }
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["state.step < 7", "!state.half", "*state.half < 3", 'std::get<2>(at->best) != "x6"'],
+)
+def test_bisect(home: Path, condition: str) -> None:
+    said = in_console(home, "job", [f"bisect {condition}", "find-event getppid"])
+    assert " turned false in rank 0 at " in said[0], said[0]
+    assert step_of(home, said[1]) == {**CONDITIONS, **PARTLY}[condition]
+
+
+def test_each_command(home: Path) -> None:
+    stop = ["goto start", "break getppid if state.step == 8", "continue", "delete"]
+    shown = [f"print {text}" for text in PRINTED]
+    more = ["plot state.step", "plot state.half", "diff state.step 0 0", "display state.step + 1"]
+    over = ["watch state.half > 3", "reverse-continue", "print *state.half", "delete", "goto end"]
+    tuples = ["goto start", "watch std::get<0>(state.best) > 6", "continue", "print state.best"]
+    said = in_console(home, "job", [*stop, *shown, *more, *over, *tuples])
+    for text, answer in zip(PRINTED.items(), said[4:], strict=False):
+        assert text[1] in answer, (text, answer)
+    rest = said[4 + len(PRINTED) :]
+    assert re.search(r"\b8\b", rest[0]) and re.search(r"\b4\b", rest[1]), rest[:2]
+    assert "1: state.step + 1 = 9" in rest[3], rest[3]
+    assert "= 3\n" in rest[6] and re.search(r"\b7\b", rest[12]), rest[4:]
