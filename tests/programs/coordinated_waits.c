@@ -1,5 +1,6 @@
 /* Three threads wait, each in one call for nothing: select(2), ppoll(2), and recv(2) on a socket with a time-out that ends
- * shortly before.  The lines are in the order in which they end, with what the first two are told is left. */
+ * shortly before; then the program asks for a checkpoint.  The lines are in the order in which they end, with what the
+ * first two are told is left. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -11,8 +12,9 @@
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
+#include "../../interposer/include/rdb.h"
 
-enum { SOCKET_S = 8, WAIT_S = 9, HALF_S = 3 };
+enum { SOCKET_S = 3, WAIT_S = 4, BEFORE_S = 1 };
 
 static int stream[2];
 
@@ -51,8 +53,9 @@ int main(void)
 	    pthread_create(&threads[0], NULL, receives, NULL) || pthread_create(&threads[1], NULL, selects, NULL) ||
 	    pthread_create(&threads[2], NULL, polls, NULL))
 		return 1;
-	sleep(HALF_S);
-	puts("half");
+	sleep(BEFORE_S);
+	if (rdb_checkpoint()) /* at once, however long it takes to start a command that asks for it */
+		return 1;
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	return 0;

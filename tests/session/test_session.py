@@ -224,13 +224,17 @@ def test_a_deadline_leaves_gdb_usable(spin: Path) -> None:
     run(scenario())
 
 
-def test_a_gdb_that_gets_no_processor_for_a_while_is_not_given_up(spin: Path) -> None:
+def test_a_gdb_that_gets_no_processor_for_a_while_is_not_given_up(
+    spin: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rdb.session.gdb._HEED_S", 0.5)
+
     async def scenario() -> None:
         gdb = await GdbProcess.start([str(spin)])
         try:
             await gdb.execute("start")
             os.kill(gdb.pid, signal.SIGSTOP)
-            asyncio.get_running_loop().call_later(7, os.kill, gdb.pid, signal.SIGCONT)
+            asyncio.get_running_loop().call_later(1.2, os.kill, gdb.pid, signal.SIGCONT)
             with pytest.raises(CommandTimeout):
                 await gdb.execute("continue", timeout_s=0.2)
             assert (await gdb.execute("print 6 * 7")).text == "$1 = 42"
