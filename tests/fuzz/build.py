@@ -9,6 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import deadlines
+
 HERE = Path(__file__).parent
 LOWER = HERE.parent.parent / "interposer"
 #: Target -> the sources under test.
@@ -38,15 +40,12 @@ class Fuzzer:
             line = [str(self.program), *options, "-print_final_stats=1", "-verbosity=0", "corpus"]
         else:
             line = [str(self.program), str(seconds), str(seed), *map(str, seeds)]
-        done = subprocess.run(
+        done = deadlines.run(
             line,
+            seconds + _MAKE_ROOM_S,
             cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=seconds + _MAKE_ROOM_S,
             # GCC 14's stacks for that are not aligned for 64-byte registers.
             env={**os.environ, "ASAN_OPTIONS": "detect_stack_use_after_return=0"},
-            check=False,
         )
         said = done.stdout + done.stderr
         if done.returncode != 0:

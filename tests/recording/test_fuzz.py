@@ -1,4 +1,5 @@
-"""Readers and parsers under garbage, for a bounded time (RDB_FUZZ_SECONDS; `make fuzz`: longer).
+"""Readers and parsers under garbage, for a bounded processor time (RDB_FUZZ_SECONDS).
+(`make fuzz`: longer.)
 
 They may refuse it; they may not crash, hang, or answer wrongly.  What a packet says is fuzzed in
 test_server.py, how packets are framed here.
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 from rdb.server.packets import Connection, frame
 
-SECONDS = float(os.environ.get("RDB_FUZZ_SECONDS", "4"))
+SECONDS = float(os.environ.get("RDB_FUZZ_SECONDS", "3"))  # of a processor
 SEED = int(os.environ.get("RDB_FUZZ_SEED", "1"))
 
 
