@@ -41,8 +41,8 @@ def test_turns_of_a_spin_are_told_apart(kind: str, flag: str, build: Build, rdb:
     """By what they count in memory, and nowhere else."""
     program = build("counting_spins.c", flag, "-pthread")
     for n in range(RECORDINGS):
-        done = rdb("run", "--slice", 1, "--hash-every", 1, "--name", n, "--", program, kind, 3000)
-        assert (done.returncode, done.stdout) == (0, "6000\n"), done.stderr
+        done = rdb("run", "--slice", 1, "--hash-every", 1, "--name", n, "--", program, kind, 9000)
+        assert (done.returncode, done.stdout) == (0, "18000\n"), done.stderr
         replay_agrees(rdb, n)
 
 
