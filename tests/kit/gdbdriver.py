@@ -122,13 +122,14 @@ class Gdb:
     def finish(self) -> str:
         return self._collect()[0]
 
-    def run_until_log(self, text: str) -> None:
-        """Waits until a started command has written that, to the log stream or as its text."""
+    def run_until_log(self, text: str) -> str:
+        """Waits until a started command has written that, to the log stream or as its text: what
+        it wrote."""
         until = Deadline(self._deadline_s)
         while True:
             record = parse_response(self._line(until))
             if record["type"] in ("log", "console") and text in record["payload"]:
-                return
+                return str(record["payload"])
             if record["type"] == "result" and record["token"] == self._token:
                 raise AssertionError(f"the command ended before it wrote {text!r}")
 
