@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import Build, run_rdb
+from conftest import PROGRAMS, Build, run_rdb
 from gdbdriver import in_console
 
 # Condition -> the step at which it turns false.
@@ -84,6 +84,18 @@ def test_find_event(home: Path) -> None:
         **CONDITIONS,
         **PARTLY,
     }
+
+
+def test_conditions_of_locals(home: Path) -> None:
+    """Their types are not known where the conditions are typed."""
+    text = (PROGRAMS / "wrapped.cc").read_text().splitlines()
+    line = 1 + text.index("\t\tseen(&counter, &over, &maybe);")
+    lines: list[str] = []
+    for condition in ("counter == 8", "!(counter != 8)", "maybe == 4", "over"):
+        stop = [f"break {line} if {condition}", "continue", "print i", "delete"]
+        lines += ["goto start", *stop]
+    said = in_console(home, "job", lines)[3::5]
+    assert [re.search(r"= (\d+)", one)[1] for one in said] == ["4", "4", "4", "7"], said
 
 
 @pytest.mark.parametrize(

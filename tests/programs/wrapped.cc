@@ -40,8 +40,29 @@ __attribute__((noinline)) static void advance(int i)
 		state.either = 0.5;
 }
 
+__attribute__((noinline)) static void seen(const void *a, const void *b, const void *c)
+{
+	asm volatile("" : : "r"(a), "r"(b), "r"(c) : "memory");
+}
+
+static void locals()
+{
+	std::atomic<int> counter{0};
+	std::atomic<bool> over{false};
+	std::optional<int> maybe;
+
+	for (volatile int i = 0; i < 10; i = i + 1) {
+		counter = 2 * i;
+		over = i > 6;
+		if (i > 2)
+			maybe = i;
+		seen(&counter, &over, &maybe);
+	}
+}
+
 int main()
 {
+	locals();
 	for (int i = 0; i < 10; i++) {
 		advance(i);
 		getppid();

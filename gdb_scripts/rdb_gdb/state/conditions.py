@@ -18,7 +18,7 @@ import gdb
 
 from .. import link
 from ..loading import at_load
-from ..values import binding, cpython, inherited, predicates, subscripts, symbols, texts
+from ..values import binding, cpython, inherited, intrinsics, predicates, subscripts, symbols, texts
 from ..values.binding import Binding
 from ..values.functions import function
 from ..values.lookups import Undefined, block_of
@@ -31,6 +31,8 @@ from . import scopes
 _looked_at: set[tuple[str, str]] = set()
 # Errors about a place or a name that is not known here, not about compiling.
 _ELSEWHERE = ("No symbol", "Function ", "No source file", "No line ", "malformed linespec")
+# Errors about a std::atomic or optional that was not known where the condition was typed.
+_OF_TYPES = ("Invalid combination of types", "Invalid type of operand", "Value not scalar")
 
 
 def look(point: Any) -> None:
@@ -67,6 +69,9 @@ def look(point: Any) -> None:
         reason = "rdb's server evaluates only conditions of breakpoints"
     else:
         what, reason = "breakpoint", _why_not(spec, condition)
+    if reason.startswith(_OF_TYPES):
+        _bind(point, condition, "computes with classes, whose values rdb reads")
+        return
     if reason:
         gdb.write(
             f"rdb: GDB itself evaluates the condition of {what} {point.number}, which is slower: "
@@ -123,6 +128,8 @@ def _has_members(point: Any, condition: str) -> bool:
     """Does it have members that GDB would not find, or texts whose length it does not know?"""
     if "%" not in condition:
         return False
+    if intrinsics.has_part(condition):
+        return True
     named = list(names(condition))
     return any(inherited.in_full_at(condition, one, named) != condition for one in _blocks(point))
 

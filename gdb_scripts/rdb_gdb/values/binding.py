@@ -24,7 +24,9 @@ from . import (
     absent,
     alive,
     cpython,
+    elements,
     inherited,
+    intrinsics,
     predicates,
     pynames,
     subscripts,
@@ -444,8 +446,12 @@ def _outcome(text: str) -> str:
 def _has_type(text: str) -> bool:
     if predicates.arguments(text):
         return False  # GDB would look for their names in all files
+    text = subscripts.for_gdb(intrinsics.for_gdb(text))
     try:
         with symbols.evaluating():
-            return bool(gdb.execute(f"whatis {subscripts.for_gdb(text)}", to_string=True))
+            if elements.language("") in ("c", "c++", "asm", "fortran"):
+                return bool(gdb.parse_and_eval(f"sizeof({text})").type)
+            # Not while GDB evaluates a condition: to GDB the target still runs.
+            return bool(gdb.execute(f"whatis {text}", to_string=True))
     except gdb.error:
         return False

@@ -34,7 +34,15 @@ _PARTS_IN_FORTRAN = {
     **{"real": "real", "dble": "real", "realpart": "real"},
     **{"aimag": "imag", "dimag": "imag", "imagpart": "imag", "imag": "imag"},
     **{"abs": "abs", "cabs": "abs", "cdabs": "abs", "zabs": "abs"},
+    **{"len": "len", "len_trim": "len_trim"},
 }
+# z%re and z%im (Fortran 2008, 9.4.4).
+_PART_OF = re.compile(
+    r"(?P<of>(?:\(\*[\w$()]+\)|(?<![\w$%])[$\w]+)(?:\s*%\s*\w+|\s*\([^()]*\))*?)"
+    r"\s*%\s*(?P<part>re|im)\b(?!\s*[%(\w])",
+    re.IGNORECASE,
+)
+_TRUTHS = re.compile(r"(?<![\w$.>:])(?:true|false)\b")  # of C, where GDB does not know them
 # Fortran intrinsics that GDB has; a library may have functions of these names.
 _OF_GDB = (
     *(
@@ -75,8 +83,13 @@ def calls(expression: str) -> dict[int, tuple[str, str]]:
 
 def words(expression: str) -> set[int]:
     """Offsets of names that GDB does not have."""
-    named = (tuples.CALL, wrapped.NULLOPT)
+    named = [tuples.CALL, wrapped.NULLOPT, *_truths()]
     return {*calls(expression), *(one.start() for way in named for one in way.finditer(expression))}
+
+
+def _truths() -> list[re.Pattern[str]]:
+    in_c = elements.language("") in ("c", "asm")
+    return [_TRUTHS] if in_c and not _is_the_programs("true") else []
 
 
 def of_classes(expression: str) -> str:
@@ -96,7 +109,10 @@ def _is_the_programs(name: str) -> bool:
 
 def for_gdb(expression: str) -> str:
     expression = texts.for_gdb(of_classes(expression))
+    for way in _truths():
+        expression = way.sub(lambda found: str(int(found[0] == "true")), expression)
     if elements.language("") == "fortran":
+        expression = _PART_OF.sub(_part_of, expression)
         expression = re.sub(
             rf"{_TEXTS.pattern}|&&|\|\||!=?",
             lambda found: _SIGNS_OF_C.get(found[0], found[0]),
@@ -108,6 +124,21 @@ def for_gdb(expression: str) -> str:
         result += expression[end:start] + other
         end = start + len(name)
     return result + expression[end:]
+
+
+def has_part(expression: str) -> bool:
+    """Has it `z%re` or `z%im`, perhaps of a complex number?"""
+    return _PART_OF.search(_TEXTS.sub(" ", expression)) is not None
+
+
+def _part_of(found: re.Match[str]) -> str:
+    """A call for the part of a complex number; `%re` may also be a component."""
+    try:
+        kind = _referred(gdb.parse_and_eval(found["of"])).type.strip_typedefs()
+    except gdb.error:
+        return found[0]
+    part = {"re": "real", "im": "imag"}[found["part"].lower()]
+    return f"$_rdb_{part}({found['of']})" if kind.code == gdb.TYPE_CODE_COMPLEX else found[0]
 
 
 def _part(part: str, value: Any) -> Any:
@@ -161,6 +192,8 @@ def define() -> None:
     for part in ("real", "imag", "abs"):
         help_ = f"The {part} of a complex or real number."
         Function(f"_rdb_{part}", partial(_part, part), help_)
+    Function("_rdb_len", texts.length, "The length of a text of Fortran.")
+    Function("_rdb_len_trim", texts.length_trimmed, "That without the blanks at its end.")
     for name in _OF_ONE:
         Function(f"_rdb_{name}", partial(_of_one, name), f"{name} of a number.")
     gdb.pretty_printers.append(_printer)

@@ -113,6 +113,19 @@ def _trimmed(value: Any) -> Any:
     return gdb.Value(said, kind.target().array(1, len(said)))
 
 
+def length(value: Any) -> int:
+    """Of a text of Fortran, or of each of an array."""
+    kind = value.type.strip_typedefs()
+    while kind.code == gdb.TYPE_CODE_ARRAY and kind.target().strip_typedefs().sizeof != 1:
+        value = value[kind.range()[0]]
+        kind = value.type.strip_typedefs()
+    return len(_said(value))
+
+
+def length_trimmed(value: Any) -> int:
+    return len(_said(value).rstrip(b" "))
+
+
 def has_no_length(kind: Any) -> bool:
     """Is it a pointer to a text whose length the debug information does not tell?"""
     kind = kind.strip_typedefs()

@@ -106,6 +106,8 @@ def inner(value: Any) -> Any:
 
 
 def _inner(value: Any) -> Any:
+    if value.address is None:
+        raise gdb.GdbError(f"The {kind_of(value.type)} is optimized out.")
     return value.address.cast(value.type.strip_typedefs().template_argument(0).pointer())
 
 
