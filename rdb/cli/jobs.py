@@ -167,8 +167,7 @@ def _never_completed(recording: RankRecording) -> list[str]:
     """Cautions about requests that an MPI rank had started but not completed when it exited."""
     if not recording.state.startswith("exited") or recording.no_beginning is not None:
         return []
-    first = int(recording.meta.get("world_first", 0))
-    communication = RankCommunication(recording.path, first, recording.rank)
+    communication = RankCommunication(recording.path, recording.world_first, recording.rank)
     return [*_collectives(communication), *_receives(communication, recording.rank)]
 
 

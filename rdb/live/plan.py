@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.live.cut.consistent import Cut, Traffic, uses_mpi
 from rdb.live.cut.where import cut_event, names_an_event
-from rdb.live.cut.worlds import known_worlds, there, unknown, world_options
+from rdb.live.cut.worlds import known_worlds, there, world_options
 from rdb.live.files.file_order import FilePlan, copies
 from rdb.live.files.later_files import LaterFiles, lacks_files, later_files
 from rdb.live.files.mpi_files_begun import has_words
@@ -97,7 +97,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
                 "it start it again",
                 "choose a later event, or an event of a rank that spawned it",
             )
-        refusals += [line for one in job.ranks for line in unknown(job, one, cut.events[one])]
+        refusals += [line for one in job.ranks for line in traffic.unknown(one, cut)]
         cut = cut.among(job.ranks)
     else:
         cut, verbs, files = Cut({first: event}, []), VerbsTraffic(job), FilePlan()

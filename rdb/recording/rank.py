@@ -23,7 +23,6 @@ from rdb.recording.log.threads import RecordedThread, Schedule, read_schedule, r
 from rdb.recording.mpi.communication import last_received
 from rdb.recording.verbs.objects import Verbs, verbs_at
 
-META_VERSION = 1
 _SAME_ROW = re.compile(r"(?<=^events )(\d+)-.*")
 _NEAR_RECORDS = 1000  # looking at more in Python is slower than reading the whole log in C
 # Cached properties that `refresh` drops.
@@ -112,6 +111,12 @@ class RankRecording:
         except ValueError as error:
             raise DamagedRecording(f"{self.path}: expected JSON in the first record") from error
         return dict(meta)
+
+    @property
+    def world_first(self) -> int:
+        """The rank of the job that is rank 0 of this process's MPI_COMM_WORLD; not 0 for processes
+        that the program spawned."""
+        return int(self.meta.get("world_first", 0))
 
     @cached_property
     def end(self) -> End | None:

@@ -344,6 +344,10 @@ class Traffic:
         """Rank -> event of its MPI_Init; None: it has none."""
         return {rank: self._start(rank) for rank in self.ranks}
 
+    def unknown(self, rank: int, cut: Cut) -> list[str]:
+        """Why RANK cannot be restarted at the cut: its communicators with unknown processes."""
+        return worlds.unknown(self._messages.communication(rank), rank, cut.events[rank])
+
     def _start(self, rank: int) -> int | None:
         """The event of MPI_Init."""
         recording = self._job.rank(rank)

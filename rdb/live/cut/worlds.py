@@ -23,7 +23,7 @@ def worlds(job: Job) -> dict[int, list[int]]:
     """The ranks of each world, by the job's number of the world's rank 0."""
     found: dict[int, list[int]] = defaultdict(list)
     for rank in job.ranks:
-        found[int(job.rank(rank).meta.get("world_first", 0))].append(rank)
+        found[job.rank(rank).world_first].append(rank)
     return found
 
 
@@ -98,11 +98,8 @@ def _start(job: Job, rank: int, event: int | None) -> int:
     return 0 if began_in_mpi else job.rank(rank).last_event + 1
 
 
-def unknown(job: Job, rank: int, cut: int) -> list[str]:
+def unknown(known: RankCommunication, rank: int, cut: int) -> list[str]:
     """A line for each communicator at the cut with processes that the log does not name."""
-    recording = job.rank(rank)
-    first = int(recording.meta.get("world_first", 0))
-    known = RankCommunication(recording.path, first, rank)
     return [
         f"rank {rank} cannot be restarted at event {cut}: {by}: processes of another "
         f"MPI_COMM_WORLD cannot be brought back: the log does not name them (event {event})"
@@ -113,8 +110,7 @@ def unknown(job: Job, rank: int, cut: int) -> list[str]:
 
 def world_options(job: Job, ranks: list[int]) -> dict[int, list[str]]:
     """Options of rdb-exec for each rank that name its MPI_COMM_WORLD, if there are several."""
-    metas = {rank: job.rank(rank).meta for rank in ranks}
-    firsts = {rank: int(meta.get("world_first", 0)) for rank, meta in metas.items()}
+    firsts = {rank: job.rank(rank).world_first for rank in ranks}
     if not any(firsts.values()):
         return {rank: [] for rank in ranks}
     return {
@@ -123,7 +119,7 @@ def world_options(job: Job, ranks: list[int]) -> dict[int, list[str]]:
             "--world",
             str(firsts[rank]),
             "--appnum",
-            str(metas[rank].get("appnum", 0)),
+            str(job.rank(rank).meta.get("appnum", 0)),
         ]
         for rank in ranks
     }

@@ -188,8 +188,7 @@ class Messages:
 
     def _read(self, rank: int) -> RankCommunication:
         recording = self._whole(rank)
-        first = int(recording.meta.get("world_first", 0))
-        return RankCommunication(recording.path, first, rank)
+        return RankCommunication(recording.path, recording.world_first, rank)
 
     def sent_as(self, rank: int, received: Receive) -> Send:
         """The send of an MPI message that RANK received.  Raises RdbError if it is not known."""
