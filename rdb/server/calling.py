@@ -7,6 +7,7 @@ import json
 import zlib
 from typing import Any
 
+from rdb.server.registers import GENERAL
 from rdb.timeline.calls import Call, Plan, Taken
 
 
@@ -31,11 +32,8 @@ def _row(call: Call) -> dict[str, Any]:
 
 
 def _taken(taken: Taken) -> dict[str, Any]:
-    gpr = taken.gpr
-    names = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp")
-    more = ("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15")
     return {
-        "registers": {name: getattr(gpr, name) for name in (*names, *more)},
+        "registers": {name: getattr(taken.gpr, name) for name in GENERAL},
         "vector": taken.vector.hex(),
         "memory": taken.memory.hex(),
         "texts": [text.hex() for text in taken.texts],

@@ -11,9 +11,9 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_GENERAL = (
+GENERAL = (
     *("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"),
-    *("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"),
+    *("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"),
 )
 _FLAGS = ("eflags", "cs", "ss", "ds", "es", "fs", "gs")
 _CONTROL = ("fctrl", "fstat", "ftag", "fiseg", "fioff", "foseg", "fooff", "fop")
@@ -33,7 +33,7 @@ class Register:
 
 
 def _layout() -> Iterator[Register]:
-    for name in _GENERAL:
+    for name in (*GENERAL, "rip"):
         yield Register(name, 8, "gpr")
     for name in _FLAGS:
         yield Register(name, 4, "gpr")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal as host
 
 from rdb.server.breakpoints import Breakpoints
-from rdb.server.registers import NUMBERS
+from rdb.server.registers import GENERAL, NUMBERS
 from rdb.server.target import Debuggee, StoppedLike
 from rdb.server.threads import Threads
 
@@ -25,11 +25,7 @@ _GDB_SIGNALS = {
 }
 _NONE, _INTERRUPT, _TRAP = 0, 2, 5
 # Registers that GDB reads after every step; the reply includes them so that GDB need not ask.
-_EXPEDITED = (
-    *("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"),
-    *("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"),
-)
-_EXPEDITED_NUMBERS = tuple((name, NUMBERS[name]) for name in _EXPEDITED)
+_EXPEDITED = tuple((name, NUMBERS[name]) for name in (*GENERAL, "rip"))
 
 
 def gdb_signal(number: int) -> int:
@@ -49,7 +45,7 @@ def stop_reply(
     threads.stopped(thread)
     words = [
         f"{number:x}:{getattr(gpr, name).to_bytes(8, 'little').hex()};"
-        for name, number in _EXPEDITED_NUMBERS
+        for name, number in _EXPEDITED
     ]
     words.append(f"thread:{thread:x};")
     signal = _TRAP
