@@ -83,9 +83,9 @@ def _flowing(table: Table, rows: Sequence[Sequence[Text]], out: Console) -> Iter
         yield line
 
 
-def flow(pieces: Sequence[Text], width: int, gap: int = 3) -> Iterator[Text]:
+def flow(pieces: Sequence[Text], width: int) -> Iterator[Text]:
     """Puts PIECES one after the other into lines of at most WIDTH columns."""
-    line = Text()
+    line, gap = Text(), 3
     for piece in pieces:
         if line.cell_len and line.cell_len + gap + piece.cell_len > width:
             yield line

@@ -24,7 +24,7 @@ def _highest(values: Sequence[float]) -> float:
     return max(known) if known else math.nan
 
 
-def draw(numbers: Mapping[Rank, float], width: int, lines: int = _LINES) -> list[str]:
+def draw(numbers: Mapping[Rank, float], width: int) -> list[str]:
     """The lines of the plot: a scale on the left, ranks below; NaN and infinities are marked."""
     finite = [value for value in numbers.values() if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
@@ -34,9 +34,9 @@ def draw(numbers: Mapping[Rank, float], width: int, lines: int = _LINES) -> list
     shown = columns(numbers, width - margin - 3)
     wide = max(1, min(8, (width - margin - 3) // len(shown)))
     picture = []
-    for line in range(lines):
-        label = scale[0] if line == 0 else scale[1] if line == lines - 1 else ""
-        cells = "".join(_cell(value, base, high, lines - 1 - line, lines) * wide
+    for line in range(_LINES):
+        label = scale[0] if line == 0 else scale[1] if line == _LINES - 1 else ""
+        cells = "".join(_cell(value, base, high, _LINES - 1 - line) * wide
                         for _, value in shown)  # fmt: skip
         picture.append(f"{label:>{margin}} ┤{cells}".rstrip())
     picture.append(f"{'':>{margin}} └{'─' * (wide * len(shown))}")
@@ -54,17 +54,17 @@ def _scale(high: float, low: float) -> tuple[str, str]:
     return f"{high:.17g}", f"{low:.17g}"
 
 
-def _cell(value: float, low: float, high: float, line: int, lines: int) -> str:
+def _cell(value: float, low: float, high: float, line: int) -> str:
     """The character of a column in LINE; line 0 is the lowest."""
     if math.isnan(value):
         return "?" if line == 0 else " "
     if math.isinf(value):
-        return "∞" if (value > 0) == (line == lines - 1) and line in (0, lines - 1) else " "
+        return "∞" if (value > 0) == (line == _LINES - 1) and line in (0, _LINES - 1) else " "
     if math.isinf(high - low):  # beyond the largest number
         value, low, high = value / 2, low / 2, high / 2
     share = 1.0 if high == low else (value - low) / (high - low)
     # A value has at least one eighth, so that every rank is visible.
-    eighths = max(1, round(share * lines * 8)) - line * 8
+    eighths = max(1, round(share * _LINES * 8)) - line * 8
     return _EIGHTHS[max(0, min(8, eighths))]
 
 

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from rdb.errors import RdbError
@@ -153,7 +153,6 @@ async def bisect(
     ranks: Sequence[Rank],
     last: bool = False,
     progress: Progress | None = None,
-    script: Path | None = None,
     options: str = "",
     jobs: int | None = None,
     interrupt: Interrupt | None = None,
@@ -176,7 +175,7 @@ async def bisect(
                 if interrupt.pressed:
                     raise RdbError("Interrupted; nothing is known yet.")
                 answer: Found | NotFound = await _search(
-                    job, messages, expression, rank, options, progress, script, interrupt
+                    job, messages, expression, rank, options, progress, interrupt
                 )
             except RdbError as error:
                 answer = NotFound(rank, error.message, not isinstance(error, _Nowhere))
@@ -215,7 +214,6 @@ async def _search(
     rank: Rank,
     options: str,
     progress: Progress | None,
-    script: Path | None,
     interrupt: Interrupt,
 ) -> Found:
     def heard(text: str) -> None:
@@ -224,9 +222,7 @@ async def _search(
             share, so_far = shares[-1]
             progress(rank, int(share) / 100, so_far)
 
-    debugger = await RankDebugger.open(
-        str(job.path), rank, script=script, address=job.address(rank)
-    )
+    debugger = await RankDebugger.open(str(job.path), rank, address=job.address(rank))
     try:
         answer = await interrupt.run(debugger, f"bisect {options} {expression}", heard)
         if answer.error is not None:
@@ -242,15 +238,13 @@ async def _search(
             )
         source_line = await _source_line(debugger, found)
         if found.by_event is not None:
-            found = await _with_message(found, job, messages, script)
+            found = await _with_message(found, job, messages)
     finally:
         await debugger.close()
     return replace(found, source_line=source_line, at_ns=_recorded_ns(job, rank, found))
 
 
-async def _with_message(
-    found: Found, job: JobLike, messages: Messages, script: Path | None
-) -> Found:
+async def _with_message(found: Found, job: JobLike, messages: Messages) -> Found:
     """Adds the message that wrote an operand, and its sender."""
     assert found.by_event is not None
     came = writing_message(messages, found.rank, found.by_event, found.operands)
@@ -259,7 +253,7 @@ async def _with_message(
     receive = None if came.received is None else _message(came.received)
     found = replace(found, message=came.how, receive=receive)
     try:
-        return replace(found, sender=await sender(job, messages, found.rank, came, script))
+        return replace(found, sender=await sender(job, messages, found.rank, came))
     except RdbError as error:
         return replace(found, sender_unknown=error.message)
 

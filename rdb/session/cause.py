@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rdb.recording.messages.messages import Came, Messages
 from rdb.session.debugger import RankDebugger
@@ -38,13 +37,11 @@ def writing_message(
     return next((came for came in found if came is not None), None)
 
 
-async def sender(
-    job: JobLike, messages: Messages, rank: Rank, came: Came, script: Path | None
-) -> Sender:
+async def sender(job: JobLike, messages: Messages, rank: Rank, came: Came) -> Sender:
     """The statement that sent the message CAME to RANK.  Raises RdbError if it is not known."""
     send = messages.sent(rank, came)
     debugger = await RankDebugger.open(
-        str(job.path), send.rank, at_end=False, script=script, address=job.address(send.rank)
+        str(job.path), send.rank, at_end=False, address=job.address(send.rank)
     )
     try:
         await debugger.run(f"goto {send.event}")

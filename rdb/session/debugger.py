@@ -7,10 +7,8 @@ import shlex
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from rdb.errors import MissingTool, RdbError
-from rdb.paths import gdb_scripts_dir
+from rdb.errors import RdbError
 from rdb.session.gdb import Answer, GdbProcess
 from rdb.session.looking import Looking
 from rdb.session.predicates import as_typed
@@ -81,7 +79,6 @@ class RankDebugger(Looking):
         job: str,
         rank: Rank,
         at_end: bool = True,
-        script: Path | None = None,
         address: str | None = None,
     ) -> RankDebugger:
         """Starts a GDB on one rank, at the end of its recording unless AT_END is false.
@@ -89,10 +86,7 @@ class RankDebugger(Looking):
         ADDRESS: name of the process that stands for this rank, if it is another one.  Raises
         MissingTool if the extension or GDB is missing, RdbError if the rank cannot be opened.
         """
-        script = script or gdb_scripts_dir() / "rdb.py"
-        if not script.exists():
-            raise MissingTool(f"{script} is missing", "install rdb again")
-        gdb = await GdbProcess.start(["-x", str(script)], name=f"the gdb of rank {rank}")
+        gdb = await GdbProcess.with_extension(f"the gdb of rank {rank}")
         debugger = cls(rank, gdb)
         try:
             await debugger._connect(f"rdb-open {shlex.quote(job)} {address or rank}")

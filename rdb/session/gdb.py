@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rdb.errors import MissingTool, RdbError
+from rdb.paths import gdb_scripts_dir
 from rdb.recording.symbols.gdb_batch import gdb_environment, gdb_program
 from rdb.session.ending import to_its_end
 from rdb.session.mi import MiLine, console_command, parse_line
@@ -127,6 +128,14 @@ class GdbProcess:
         self._last_words: deque[str] = deque(maxlen=20)
         self._reader = asyncio.create_task(self._read())
         self._errors = asyncio.create_task(self._read_errors())
+
+    @classmethod
+    async def with_extension(cls, name: str, options: Sequence[str] = ()) -> GdbProcess:
+        """Starts a GDB that has rdb's commands.  Raises MissingTool."""
+        script = gdb_scripts_dir() / "rdb.py"
+        if not script.exists():
+            raise MissingTool(f"{script} is missing", "install rdb again")
+        return await cls.start([*options, "-x", str(script)], name)
 
     @classmethod
     async def start(cls, arguments: Sequence[str] = (), name: str = "gdb") -> GdbProcess:

@@ -12,11 +12,9 @@ import os
 import shlex
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import TypeVar
 
 from rdb.errors import RdbError
-from rdb.paths import gdb_scripts_dir
 from rdb.session.ending import side_by_side, to_its_end
 from rdb.session.gdb import GdbProcess
 from rdb.session.looking import Looking
@@ -43,9 +41,8 @@ class Looker(Looking):
     """A GDB without the right to write; `open` makes it."""
 
     @classmethod
-    async def open(cls, job: str, address: str, script: Path | None) -> Looker:
-        script = script or gdb_scripts_dir() / "rdb.py"
-        gdb = await GdbProcess.start(["-x", str(script)], name="the gdb that looks at ranks")
+    async def open(cls, job: str, address: str) -> Looker:
+        gdb = await GdbProcess.with_extension("the gdb that looks at ranks")
         looker = cls(gdb)
         try:
             # Set before there is a process: afterwards GDB refuses.
@@ -88,10 +85,9 @@ class Lookers:
     """The lookers of a job, at most one for each processor.  Each has a fixed share of the
     ranks."""
 
-    def __init__(self, job: str, address: Callable[[Rank], str], script: Path | None) -> None:
+    def __init__(self, job: str, address: Callable[[Rank], str]) -> None:
         self._job = job
         self._address = address
-        self._script = script
         self.count = min(os.cpu_count() or 1, _MOST)
         self._opened: dict[int, Looker] = {}
         self._locks = [asyncio.Lock() for _ in range(self.count)]
@@ -129,7 +125,7 @@ class Lookers:
     async def _looker(self, number: int, rank: Rank) -> Looker:
         known = self._opened.get(number)
         if known is None or not known.gdb.alive:
-            known = await Looker.open(self._job, self._address(rank), self._script)
+            known = await Looker.open(self._job, self._address(rank))
             self._opened[number] = known
         return known
 

@@ -112,7 +112,7 @@ class Session:
     Raises RdbError for a job without a recorded rank.
     """
 
-    def __init__(self, job: JobLike, script: Path | None = None, at_end: bool = True) -> None:
+    def __init__(self, job: JobLike, at_end: bool = True) -> None:
         self.job = job
         self.log = CommandLog()
         self.failed: dict[Rank, str] = {}
@@ -126,9 +126,9 @@ class Session:
         self._known = tuple(job.ranks)
         self._focus: tuple[Rank, ...] = ()
         self._debuggers: dict[Rank, RankDebugger] = {}
-        self._starts = Starts(job, script, at_end, forks=len(self._known) > FEW)
+        self._starts = Starts(job, at_end, forks=len(self._known) > FEW)
         self._opening: set[asyncio.Task[RankDebugger]] = set()
-        self._lookers = Lookers(str(job.path), job.address, script)
+        self._lookers = Lookers(str(job.path), job.address)
         self._preparing: asyncio.Task[object] | None = None
         self._away = Away()
         self.lost: dict[Rank, str] = {}

@@ -25,9 +25,8 @@ class JobLike(Protocol):
 class Starts:
     """Makes the GDBs of ranks; FORKS false: each is started by itself (jobs of few ranks)."""
 
-    def __init__(self, job: JobLike, script: Path | None, at_end: bool, forks: bool) -> None:
+    def __init__(self, job: JobLike, at_end: bool, forks: bool) -> None:
         self._job = job
-        self._script = script
         self._at_end = at_end
         self._forks = forks
         self._template: Template | RdbError | None = None
@@ -41,7 +40,6 @@ class Starts:
                 str(self._job.path),
                 rank,
                 self._at_end,
-                script=self._script,
                 address=self._job.address(rank),
             )
 
@@ -51,7 +49,7 @@ class Starts:
             if self._template is None:
                 job, address = str(self._job.path), self._job.address(rank)
                 try:
-                    self._template = await Template.open(job, address, self._script)
+                    self._template = await Template.open(job, address)
                 except RdbError as error:
                     self._template = error
 

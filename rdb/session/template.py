@@ -13,10 +13,8 @@ import signal
 import socket
 import struct
 import tempfile
-from pathlib import Path
 
 from rdb.errors import RdbError
-from rdb.paths import gdb_scripts_dir
 from rdb.session.ending import to_its_end
 from rdb.session.gdb import LINE_LIMIT, GdbProcess
 
@@ -71,13 +69,12 @@ class Template:
         self._usable = True
 
     @classmethod
-    async def open(cls, job: str, address: str, script: Path | None) -> Template:
+    async def open(cls, job: str, address: str) -> Template:
         """Starts the template with the symbols of the program of ADDRESS.  Raises RdbError."""
         folder = tempfile.TemporaryDirectory(prefix="rdb-")
         # fork(2) copies only one thread, so GDB must have no worker threads.
-        arguments = ["-iex", "maint set worker-threads 0"]
-        arguments += ["-x", str(script or gdb_scripts_dir() / "rdb.py")]
-        gdb = await GdbProcess.start(arguments, name="the gdb that others are forked from")
+        options = ["-iex", "maint set worker-threads 0"]
+        gdb = await GdbProcess.with_extension("the gdb that others are forked from", options)
         template = cls(gdb, folder)
         try:
             template._server = await asyncio.start_unix_server(

@@ -24,7 +24,6 @@ from .command import Command, command
 _HOOK = """define hook-reverse-finish
 rdb-reverse-finish
 end"""
-_USER_POINTS = (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT)
 
 
 @command("rdb-reverse-finish")
