@@ -201,13 +201,12 @@ class AgentClient:
         gpr = Gpr._make(wire.GPR.unpack_from(payload))
         return Regs(gpr, bytes(payload[start : start + used]))
 
-    def set_regs(self, regs: Regs, thread: int = 0) -> None:
+    def set_regs(self, regs: Regs) -> None:
         self._ask(
             Op.SETREGS,
             wire.GPR.pack(*regs.gpr)
             + wire.XSAVE_LEN.pack(len(regs.xsave), 0)
             + regs.xsave.ljust(wire.XSAVE_BYTES, b"\0"),
-            a=thread,
         )
 
     # ---- breakpoints and watchpoints ----

@@ -16,7 +16,6 @@ import re
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -90,19 +89,6 @@ def unreaped() -> set[int]:
     """Ended replicas that could not be collected yet (for tests: empty once all are closed)."""
     _reap_ended()
     return set(_unreaped)
-
-
-def wait_all_gone(deadline_s: float = _EXIT_DEADLINE_S) -> bool:
-    """Waits until every closed replica is gone; False after DEADLINE_S.  Close the parents
-    first."""
-    until = time.monotonic() + deadline_s
-    pause = 0.0005
-    while unreaped():
-        if time.monotonic() > until:
-            return False
-        time.sleep(pause)
-        pause = min(pause * 2, 0.02)
-    return True
 
 
 class CannotStart(DamagedRecording):

@@ -13,7 +13,7 @@ from functools import cached_property
 from rdb.errors import Diverged
 from rdb.recording.log.threads import Schedule
 from rdb.replay.agent import FOREVER, Gpr, Stop, StopReason
-from rdb.replay.snapshots import DEFAULT_LIMIT, Snapshots
+from rdb.replay.snapshots import Snapshots
 from rdb.timeline.ahead import LEG_EVENTS, Ahead, legs_to
 from rdb.timeline.bases import Bases
 from rdb.timeline.images import Images
@@ -55,14 +55,13 @@ class Travel:
         control: Control,
         last_event: int,
         schedule: Schedule | None = None,
-        limit: int = DEFAULT_LIMIT,
         images: Images | None = None,
         lost: Sequence[str] = (),
     ) -> None:
         self.control = control
         self._lost = list(lost)
         self.schedule = schedule or Schedule()
-        self.snapshots: Snapshots[Walker] = Snapshots(origin, limit)
+        self.snapshots: Snapshots[Walker] = Snapshots(origin)
         self.last_event = last_event
         self._images = images
         self._bases = Bases()

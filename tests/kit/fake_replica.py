@@ -241,11 +241,7 @@ class FakeAgent:
             )
         ]
 
-    def set_regs(self, regs: Regs, thread: int = 0) -> None:
-        if thread not in (0, self.state.thread):
-            values = [getattr(regs.gpr, name) for name in REGS]
-            self.state.others[thread] = (values, regs.gpr.rip)
-            return
+    def set_regs(self, regs: Regs) -> None:
         self.state.regs = [getattr(regs.gpr, name) for name in REGS]
         self.state.pc = regs.gpr.rip
 

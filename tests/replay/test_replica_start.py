@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from conftest import Build
+from deadlines import wait_for
 from faults import Rank
 
 from rdb.errors import VersionMismatch
 from rdb.recording import RankRecording
 from rdb.replay import protocol
-from rdb.replay.replica import Replica, wait_all_gone
+from rdb.replay.replica import Replica, unreaped
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory, build: Build) -> RankRec
     assert rank.record(build("calls_storm.c", "-O1"), "1", "10") == 0
     recording = RankRecording(rank.path, rank.files)
     Replica.start(recording).close()  # it has been read then
-    assert wait_all_gone()
+    wait_for("all replicas are gone", lambda: not unreaped())
     return recording
 
 
@@ -60,4 +61,5 @@ def test_no_descriptor_is_left(
             Replica.start(recording)
     assert descriptors() == before
     Replica.start(recording).close()
-    assert wait_all_gone() and descriptors() == before
+    wait_for("all replicas are gone", lambda: not unreaped())
+    assert descriptors() == before

@@ -15,12 +15,13 @@ from unittest import mock
 
 import deadlines
 import pytest
+from deadlines import wait_for
 from symbols import symbol
 
 from rdb.recording import open_job
 from rdb.recording.rank import RankRecording
 from rdb.replay.agent import Gpr, StopReason
-from rdb.replay.replica import Replica, unreaped, wait_all_gone
+from rdb.replay.replica import Replica, unreaped
 from rdb.timeline import bases
 from rdb.timeline.asking import Probe
 from rdb.timeline.bisect import Bisect, Result
@@ -95,7 +96,7 @@ def rounds(record: Record) -> Iterator[tuple[Timeline, Oracle]]:
     recording = record("rounds.c", "-O0")
     with Timeline(recording) as timeline:
         yield timeline, Oracle.of(recording)
-    assert wait_all_gone(60), unreaped()
+    wait_for("all replicas are gone", lambda: not unreaped())
 
 
 def test_what_is_prepared_is_what_is_found(rounds: tuple[Timeline, Oracle]) -> None:
@@ -146,7 +147,7 @@ def test_bases_take_the_place_of_dear_snapshots(record: Record) -> None:
             same(timeline, oracle, index, hashed=True)
             made += any(one.fork_s == 0.0 for one in list(timeline.travel.snapshots)[1:])
     assert made
-    assert wait_all_gone(60), unreaped()
+    wait_for("all replicas are gone", lambda: not unreaped())
 
 
 def same(timeline: Timeline, oracle: Oracle, index: int, hashed: bool = False) -> None:
@@ -367,7 +368,7 @@ def test_interrupted_and_back(record: Record) -> None:
         presses.join()
         assert stopped == Stopped("interrupt")
         assert timeline.name() == here
-    assert wait_all_gone(60)
+    wait_for("all replicas are gone", lambda: not unreaped())
 
 
 def test_nothing_is_left_behind(record: Record) -> None:
