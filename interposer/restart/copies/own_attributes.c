@@ -119,23 +119,6 @@ void own_attributes_opened(const struct opened *f)
 		own_attributes_written(f->copy);
 }
 
-void own_attributes_same(int from, int to)
-{
-	struct stat st, su;
-	if (fstat(from, &st) || fstat(to, &su))
-		return;
-	const struct meant *had = meant_find(&st);
-	set_times(to, st.st_atim, st.st_mtim);
-	copy_xattrs(from, to);
-	if (had) {
-		const struct meant m = *had;
-		struct meant *now = meant_of(&su);
-		now->mode = m.mode;
-		now->uid = m.uid;
-		now->gid = m.gid;
-	}
-}
-
 void own_attributes_as(const char *kept, int copy)
 {
 	struct stat st, su;

@@ -15,8 +15,6 @@ void own_attributes_written(int copy);
 int own_copy_named(int dir, const char *path, bool follow);
 /* chmod(2), chown(2), utimensat(2), setxattr(2) and similar calls, on a file of which there is a copy. */
 void own_attributes_syscall(const struct event *ev);
-/* What is known of the copy FROM holds for the copy TO. */
-void own_attributes_same(int from, int to);
 /* At the beginning of a branch: the copy gets the attributes of the file that was kept. */
 void own_attributes_as(const char *kept, int copy);
 /* The reverse: a file in the branch's directory, to be read again later, gets the copy's. */

@@ -157,10 +157,6 @@ static inline struct vobject *info_of(uint64_t id)
 {
 	return object_of(RDB_INFO, id);
 }
-static inline struct vobject *errhandler_of(uint64_t id)
-{
-	return object_of(RDB_ERRHANDLER, id);
-}
 
 /* By class: size of an object (0: plain struct vobject), and what to do when its last reference is gone. */
 struct object_class {
