@@ -49,6 +49,7 @@
 #include "replay/patience.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
+#include "seek/stepping.h"
 #include "base/seccomp.h"
 #include "task/signals.h"
 #include "task/thread.h"
@@ -167,7 +168,7 @@ static void replay_fill(ucontext_t *uc)
 	} else {
 		if (!lower.opt.restart) /* its timer would go on in the program */
 			patience_begin();
-		agent_free_run();
+		stepping_free_run();
 	}
 }
 

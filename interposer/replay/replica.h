@@ -15,8 +15,6 @@
 int agent_init(int socket_fd);
 /* The image is restored, uc is the upper context at `event`: stop for the first time. */
 void agent_started(ucontext_t *uc);
-/* Without a server: stops nowhere but at the marks of the log. */
-void agent_free_run(void);
 /* Event `event` has been answered and its effects applied, by a system call (uc != NULL: the
  * context after it, may stop right here) or a hypercall or upcall (uc == NULL: no context yet; if
  * the agent wants to look or stop here it calls boundary_trap_on_return()). */
@@ -26,11 +24,6 @@ void agent_event(uint64_t event, ucontext_t *uc);
  * false if it was not ours: then it is the program's own int3 or icebp (the boundary calls
  * agent_fault(SIGTRAP..) or delivers it). */
 bool agent_sigtrap(siginfo_t *info, ucontext_t *uc);
-/* Mappings in [start, end) were replaced by the present event (mmap, munmap, mremap):
- * breakpoints there are put in anew.  Call it before agent_event(). */
-void agent_remapped(uint64_t start, uint64_t end);
-/* The same where the contents stayed: mprotect; or where nothing was before. */
-void agent_reprotected(uint64_t start, uint64_t end);
 /* The program asks for an event that is not in the log: end of recording.  uc is the context to
  * show, with rip at the instruction that asks (a SIGSYS context: rip - 2; fpregs may be NULL).
  * Never returns to the program; stays in the stop loop until exit. */
@@ -45,16 +38,10 @@ void agent_handled(ucontext_t *uc);
 void agent_leaves(void);
 /* SIGSEGV, SIGBUS, SIGILL, SIGFPE in upper code with no recorded handler. */
 void agent_fault(int signal, siginfo_t *info, ucontext_t *uc);
-/* An event begins: before anything is done about it. */
-void agent_asked(void);
-/* Another thread goes on: drops what was requested for the thread before. */
-void agent_switched(void);
 /* SIGUSR1. uc may be in lower code. */
 void agent_interrupt(siginfo_t *info, ucontext_t *uc);
 /* SIGPROF.  uc may be in lower code.  Checks whether the search for a mark takes too long. */
 void agent_look(siginfo_t *info, ucontext_t *uc);
-/* A write-like system call is being replayed (fd, data in upper memory); before agent_event(). */
-void agent_output(int fd, const void *upper, uint64_t len);
 
 /* ---- offered by the boundary ---- */
 /* The user has changed memory or registers: what the program hands out is not compared from here on. */

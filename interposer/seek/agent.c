@@ -202,31 +202,6 @@ bool agent_sigtrap(siginfo_t *info, ucontext_t *uc)
 	return v != NOT_OURS;
 }
 
-void agent_asked(void)
-{
-	stepping_asked();
-}
-
-void agent_switched(void)
-{
-	stepping_switched();
-}
-
-void agent_free_run(void)
-{
-	stepping_free_run();
-}
-
-void agent_remapped(uint64_t start, uint64_t end)
-{
-	stepping_remapped(start, end);
-}
-
-void agent_reprotected(uint64_t start, uint64_t end)
-{
-	stepping_reprotected(start, end);
-}
-
 void agent_end(ucontext_t *uc, uint32_t end_kind, int32_t end_value)
 {
 	after(stepping_end(uc, AGENT_STOP_END, end_kind, end_value), uc, true);
@@ -286,9 +261,4 @@ void agent_look(siginfo_t *info, ucontext_t *uc)
 	if (stepping_missed(uc, &spent_ns))
 		replica_mark_missed(uc, spent_ns);
 	after(GO_ON, NULL, paused);
-}
-
-void agent_output(int fd, const void *upper, uint64_t len)
-{
-	output_written(fd, upper, len);
 }

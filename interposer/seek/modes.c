@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include "replay/expand.h"
 #include "replay/poll_replay.h"
+#include "seek/output.h"
 
 void modes_answered(ucontext_t *uc)
 {
@@ -17,7 +18,7 @@ static void show_parts(uint64_t fd, const struct iovec *part, uint64_t n, uint64
 {
 	for (; n && left; part++, n--) {
 		const uint64_t len = part->iov_len < left ? part->iov_len : left;
-		agent_output((int)fd, part->iov_base, len);
+		output_written((int)fd, part->iov_base, len);
 		left -= len;
 	}
 }

@@ -3,15 +3,16 @@
 #define RDB_MODES_H
 #include "replay/replay.h"
 #include "replay/replica.h"
+#include "seek/stepping.h"
 
 /* Looks ahead in the log; then the agent may stop. */
 void modes_answered(ucontext_t *uc);
 
 #define MODE_REPLAYS \
-	.asked = agent_asked, .trap = agent_sigtrap, .fault = agent_faulted, .handled = agent_handled, \
-	.leaves = agent_leaves, .remapped = agent_remapped, .reprotected = agent_reprotected, .answer = replay_answer, \
-	.record = replay_record, .next = replay_next_record, .switched = agent_switched, .ended = replay_ended, \
-	.signals = replay_signals, .killed = replay_fault, .exits = replay_exits, .diverged = replay_diverged, \
-	.damaged = replay_damaged
+	.asked = stepping_asked, .trap = agent_sigtrap, .fault = agent_faulted, .handled = agent_handled, \
+	.leaves = agent_leaves, .remapped = stepping_remapped, .reprotected = stepping_reprotected, \
+	.answer = replay_answer, .record = replay_record, .next = replay_next_record, .switched = stepping_switched, \
+	.ended = replay_ended, .signals = replay_signals, .killed = replay_fault, .exits = replay_exits, \
+	.diverged = replay_diverged, .damaged = replay_damaged
 
 #endif

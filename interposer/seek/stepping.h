@@ -41,12 +41,16 @@ bool stepping_displaced(ucontext_t *uc);
 enum verdict stepping_fault(int signal, uint64_t addr, ucontext_t *uc);
 /* The program has ended or diverged and cannot go on from here. */
 enum verdict stepping_end(ucontext_t *uc, enum agent_stop_reason reason, uint32_t kind, int32_t value);
+/* Mappings in [start, end) were replaced by the present event (mmap, munmap, mremap):
+ * breakpoints there are put in anew.  Call it before agent_event(). */
 void stepping_remapped(uint64_t start, uint64_t end);
+/* The same where the contents stayed: mprotect; or where nothing was before. */
 void stepping_reprotected(uint64_t start, uint64_t end);
+/* Another thread goes on: drops what was requested for the thread before. */
 void stepping_switched(void);
 /* An event begins: takes out what the program must not see mapped, patched or protected. */
 void stepping_asked(void);
-/* Lets the program run on without stopping. */
+/* Without a server: stops nowhere but at the marks of the log. */
 void stepping_free_run(void);
 
 const struct agent_stop *stepping_stop(void);
