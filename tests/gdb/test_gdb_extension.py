@@ -347,7 +347,11 @@ def test_at_a_prompt_the_history_has_the_typed_commands(recorded: Recorded) -> N
     """Typed into a terminal; Ctrl-C in a long motion leaves everything as it was."""
     environment = {**os.environ, "RDB_HOME": str(recorded.home), "TERM": "dumb"}
     gdb = pexpect.spawn(
-        "gdb", ["-nx", "-q", "-x", str(SCRIPT)], env=environment, encoding="utf-8", timeout=60
+        "gdb",
+        ["-nx", "-q", "-x", str(SCRIPT)],
+        env=environment,
+        encoding="utf-8",
+        timeout=DEADLINE_S,
     )
 
     def run(command: str) -> str:
