@@ -94,6 +94,7 @@ def test_values(gdb: Gdb, expression: str, value: float, element: str | None) ->
         ("max(masked)", "its mask is masked._mask"),
         ("max(swapped)", "not in the machine's byte order"),
         ("max(texts)", "the elements of texts are not numbers: numpy.str_"),
+        ("max(fields['n'])", "the elements of fields have fields, which rdb does not read"),
         ("max(limit)", "no array"),
         ("max(u == everywhere)", "different shapes"),
         ("max(other::u)", "No variable"),

@@ -19,6 +19,7 @@ _TYPES = {
     15: (10, 8, "d"), 16: (11, 16, ""), 23: (12, 2, "e"),
 }  # fmt: skip
 _COMPLEX = (14, 15, 16)
+_VOID = 20  # a structured type
 _AXES = 64  # numpy's limit
 
 
@@ -116,6 +117,11 @@ def view(found: Object, text: str) -> View | None:
         raise Unreadable(f"{text} is not consistent here")
     if number not in _TYPES:
         kind = read.chars(read.word(read.word(description + 16) + 24))
+        if number == _VOID:
+            raise Unsuited(
+                f"the elements of {text} have fields, which rdb does not read: "
+                f"give one a name in the program, as in rho = {text}['rho'], and write rho"
+            )
         raise Unsuited(f"the elements of {text} are not numbers: {kind}")
     if order == b">":
         raise Unreadable(f"the elements of {text} are not in the machine's byte order")

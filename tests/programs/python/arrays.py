@@ -34,6 +34,7 @@ def step(grid, n):
     masked = np.ma.masked_array([1, 2], mask=[True, False])
     swapped = u.astype(">f8")
     texts = np.array(["a", "b"])
+    fields = np.zeros(2, dtype=[("rho", "f8"), ("n", "i4")])
     empty = np.zeros((0, 3))
     one = np.float32(2.5)
     kinds = {code: np.array([3, 0, 1]).astype(code) for code in "?bBhHiIlLqQefdgFDG"}
@@ -45,7 +46,7 @@ def step(grid, n):
     z[1, 2] = u[2, 3]
     os.getppid()
     later = np.zeros(3)
-    return inner() + later[0] + one + len(kinds), masked, swapped, texts, empty
+    return inner() + later[0] + one + len(kinds), masked, swapped, texts, empty, fields
 
 
 def main():
