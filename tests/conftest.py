@@ -13,7 +13,7 @@ import deadlines
 import openmpi
 import pytest
 from gdbdriver import Gdb, Recorded
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from jobstore import Store
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -27,7 +27,11 @@ Rdb = Callable[..., "subprocess.CompletedProcess[str]"]
 def pytest_configure(config: pytest.Config) -> None:
     # `make test` makes the same examples each time; `make test-walk`, or a seed, others.
     explores = "RDB_TEST_WALK" in os.environ or config.getoption("--hypothesis-seed") is not None
-    settings.register_profile("rdb", derandomize=not explores)
+    # how long an example takes, or the making of one, depends on what else runs
+    slow = [HealthCheck.too_slow]
+    settings.register_profile(
+        "rdb", derandomize=not explores, deadline=None, suppress_health_check=slow
+    )
     settings.load_profile("rdb")
     for name, value in openmpi.REACHABLE.items():
         os.environ.setdefault(name, value)

@@ -50,7 +50,7 @@ NOISE = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(NOISE, st.booleans())
 def test_a_packet_is_found_after_any_noise(noise: bytes, acks: bool) -> None:
     """It may take a second one: the first may be taken for the end of what came before."""

@@ -175,11 +175,7 @@ def _intact_bytes(log: Path) -> int:
     return at
 
 
-@settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_no_flipped_bit_goes_unnoticed(
     recording: RankRecording, tmp_path: Path, data: st.DataObject

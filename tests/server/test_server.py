@@ -105,7 +105,7 @@ def timeline(run: Trace) -> FakeTimeline:
 @pytest.fixture
 def client(timeline: FakeTimeline) -> Iterator[Client]:
     ours, theirs = socket.socketpair()
-    ours.settimeout(30)
+    ours.settimeout(deadlines.DEADLINE_S)
     recording = FakeRecording(timeline.run.program)
 
     def session() -> None:
@@ -175,11 +175,11 @@ def test_a_signal_that_does_not_interrupt_the_wait() -> None:
     late = []
 
     def send() -> None:
-        until = deadlines.Deadline(30)
+        until = deadlines.Deadline(deadlines.DEADLINE_S)
         while call.read_text().split()[0] not in SELECTS and not until.over():
             time.sleep(0.01)
         signal.pthread_kill(threading.get_ident(), signal.SIGUSR2)
-        if not heard.wait(30):
+        if not heard.wait(deadlines.DEADLINE_S):
             late.append(True)
             ours.close()  # ends the wait
 
@@ -206,7 +206,7 @@ def test_a_request_that_comes_during_a_move_is_answered_after_it(
 
     def goto_start(*args: Any, **kwargs: Any) -> Any:
         client.socket.sendall(frame(b"qAttached"))
-        unread = deadlines.Deadline(30)
+        unread = deadlines.Deadline(deadlines.DEADLINE_S)
         while struct.unpack("i", fcntl.ioctl(client.socket, termios.TIOCOUTQ, bytes(4))) != (0,):
             assert not unread.over()
             time.sleep(0.01)
@@ -448,7 +448,7 @@ def test_signals_have_gdbs_numbers() -> None:
 
 def test_acknowledgements_and_resending(timeline: FakeTimeline) -> None:
     ours, theirs = socket.socketpair()
-    ours.settimeout(10)
+    ours.settimeout(deadlines.DEADLINE_S)
     connection = Connection(theirs.fileno(), theirs.fileno())
     ours.sendall(b"$qC#00")  # a wrong checksum
     ours.sendall(frame(b"qC"))
@@ -472,7 +472,7 @@ def test_a_long_request_is_taken_and_one_that_is_too_long_answered(
 ) -> None:
     monkeypatch.setattr("rdb.server.packets.REQUEST_MAX", 5 * PACKET_SIZE)
     ours, theirs = socket.socketpair()
-    ours.settimeout(10)
+    ours.settimeout(deadlines.DEADLINE_S)
     connection = Connection(theirs.fileno(), theirs.fileno())
     long, too_long = b"q" * (5 * PACKET_SIZE - 8), b"qRdb.x:" + b"0" * (11 * PACKET_SIZE)
     cut = b"$" + b"1" * (6 * PACKET_SIZE)
@@ -504,7 +504,7 @@ def test_jobs_that_nobody_waits_for_by_the_pipe_do_not_fill_it() -> None:
     worker = Worker()
     fcntl.fcntl(worker._write_fd, fcntl.F_SETPIPE_SZ, 4096)
     jobs = [worker.start(lambda: None) for _ in range(10_000)]
-    assert all(job.wait(10) for job in jobs)
+    assert all(job.wait(deadlines.DEADLINE_S) for job in jobs)
     worker.close()
 
 
@@ -521,7 +521,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.one_of(WORDS, st.binary(max_size=6)), max_size=6).map(b"".join))
 def test_nonsense_never_ends_a_session(client: Client, data: bytes) -> None:
     if data[:1] in (b"k", b"R", b"\x03") or data.startswith(b"vKill"):
@@ -554,13 +554,13 @@ STREAMS = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(STREAMS, st.booleans())
 def test_garbage_on_the_line_never_ends_a_session(
     run: Trace, stream: bytes, acknowledged: bool
 ) -> None:
     ours, theirs = socket.socketpair()
-    ours.settimeout(30)
+    ours.settimeout(deadlines.DEADLINE_S)
     timeline = FakeTimeline(run)
     thread = threading.Thread(
         target=serve, args=(timeline, FakeRecording(run.program), theirs.fileno())

@@ -13,7 +13,7 @@ import pytest
 from alone import Made, record, verify_all
 from conftest import PROGRAMS, Build
 from gdbdriver import Gdb, Recorded
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdb.recording import RankRecording
@@ -79,7 +79,7 @@ def check(program: Path, script: str) -> None:
         verify_all(made, script)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(script=SCRIPTS)
 def test_any_mappings_in_any_order(build: Build, script: str) -> None:
     check(build("aliases.c"), script)

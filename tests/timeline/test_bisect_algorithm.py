@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fake_replica import DATA, Answer, FakeReplica, Program, State, all_states
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdb.errors import RdbError
@@ -233,7 +233,7 @@ def test_an_answer_that_changes_is_not_trusted() -> None:
                 ask = bisect.answer("undefined" if ask.stage == "verify" else say)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.sampled_from([GOOD, GOOD, BAD, BAD, UNDEFINED]), st.integers(1, 30)),
@@ -302,7 +302,7 @@ def between_events(phases: Phases) -> tuple[Program, list[int]]:
     return Program(code, [Answer(0) for phase in phases if phase[3]]), exits
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(

@@ -21,7 +21,7 @@ from fake_replica import (
     holds,
     initial,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from windows import short_windows
 
@@ -238,7 +238,7 @@ class Walker:
         oracle.at = 0
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120)
 @given(programs(), st.lists(ACTIONS, max_size=25))
 def test_random_walks_agree_with_brute_force(
     program: Program, actions: list[tuple[str, int]]
@@ -246,7 +246,7 @@ def test_random_walks_agree_with_brute_force(
     random_walk(program, actions)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120)
 @given(programs(), st.lists(ACTIONS, max_size=25))
 def test_random_walks_with_short_windows_and_many_snapshots(
     program: Program, actions: list[tuple[str, int]]

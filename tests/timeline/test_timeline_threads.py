@@ -18,7 +18,7 @@ from fake_replica import (
     initial,
 )
 from fake_replica import all_states as states_of
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from windows import short_windows
 
@@ -264,7 +264,7 @@ def one_step(timeline: Timeline, oracle: Oracle, thread: int, forward: bool, hit
         oracle.at = to
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(st.integers(0, 10**6), st.lists(ACTIONS, max_size=20))
 # Stopped at a breakpoint where it stands; others met one between two intervals of the thread.
 @example(155368, [("seek", 462967, 4), ("break", 702853, 2), ("back", 951660, 3)])
@@ -277,7 +277,7 @@ def test_random_walks_agree_with_brute_force(
     walk(seed, actions)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120)
 @given(st.integers(0, 10**6), st.lists(ACTIONS, max_size=20))
 # The hit at which one stands has another name.
 @example(
