@@ -32,7 +32,8 @@ void out_writable(struct event *ev, uint64_t addr, size_t len)
 	out_if(ev, addr, there < len ? there : len);
 }
 
-void out_iovec(struct event *ev, const struct iovec *iov, size_t n, uint64_t bytes)
+/* The first `bytes` bytes of the buffers of an iovec. */
+static void out_iovec(struct event *ev, const struct iovec *iov, size_t n, uint64_t bytes)
 {
 	for (size_t i = 0; i < n && bytes; i++) {
 		size_t len = iov[i].iov_len < bytes ? iov[i].iov_len : bytes;

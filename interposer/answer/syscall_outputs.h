@@ -9,9 +9,6 @@ void out_if(struct event *ev, uint64_t addr, size_t len);
 /* As out_if(), but only up to the first page that is not writable: the kernel wrote less than the call's answer says. */
 void out_writable(struct event *ev, uint64_t addr, size_t len);
 
-/* The first `bytes` bytes of the buffers of an iovec. */
-void out_iovec(struct event *ev, const struct iovec *iov, size_t n, uint64_t bytes);
-
 void out_readv(struct event *ev);
 void out_recvfrom(struct event *ev);
 void out_recvmsg(struct event *ev);

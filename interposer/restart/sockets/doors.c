@@ -57,7 +57,7 @@ void place_find(void)
 	own_addresses(p);
 }
 
-bool door_is_here(const struct place *p)
+static bool is_here(const struct place *p)
 {
 	return !strcmp(p->host, our_place.host);
 }
@@ -115,7 +115,7 @@ static bool address_towards(const char *theirs, struct in_addr *ours)
 void doors_open_to(const struct place *p)
 {
 	struct in_addr ours = {htonl(INADDR_LOOPBACK)};
-	if (door_is_here(p)) {
+	if (is_here(p)) {
 		open_door(ours);
 		return;
 	}
@@ -145,7 +145,7 @@ int door_connect(const struct place *p)
 {
 	int fd = -EHOSTUNREACH;
 	for (unsigned i = 0; i < p->ndoors && fd < 0; i++)
-		if ((p->doors[i].address.s_addr == htonl(INADDR_LOOPBACK)) == door_is_here(p))
+		if ((p->doors[i].address.s_addr == htonl(INADDR_LOOPBACK)) == is_here(p))
 			fd = connect_to(p->doors[i].address, p->doors[i].port);
 	if (fd < 0)
 		unreached(p, fd);
@@ -156,8 +156,8 @@ int door_connect_listener(const struct place *p, int port)
 {
 	struct in_addr address = {htonl(INADDR_LOOPBACK)};
 	int fd = -EHOSTUNREACH;
-	for (unsigned i = 0; i < (door_is_here(p) ? 1 : p->naddress) && fd < 0; i++)
-		if (door_is_here(p) || inet_pton(AF_INET, p->address[i], &address) == 1)
+	for (unsigned i = 0; i < (is_here(p) ? 1 : p->naddress) && fd < 0; i++)
+		if (is_here(p) || inet_pton(AF_INET, p->address[i], &address) == 1)
 			fd = connect_to(address, port);
 	if (fd < 0)
 		unreached(p, fd);
@@ -170,7 +170,7 @@ int door_connect_local(const struct place *p)
 	const size_t name = strlen(p->local);
 	const int fd = keep_socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	memcpy(to.sun_path + 1, p->local, name);
-	if (!door_is_here(p))
+	if (!is_here(p))
 		live_refuse("one of its Unix sockets is connected to rank %d, which is not on this host", p->rank);
 	if (connect(fd, (void *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name)))
 		unreached(p, -errno);

@@ -32,7 +32,6 @@ void place_find(void);
 void place_write(FILE *f);
 /* Reads a line of another rank's file.  False: the line says something else. */
 bool place_line(struct place *p, const char *line);
-bool door_is_here(const struct place *p);
 
 /* Opens doors at our addresses that lead to that rank's host: at the loopback device's, if it is our host. */
 void doors_open_to(const struct place *p);

@@ -138,7 +138,6 @@ int cm_send(struct cm_id *c, enum cm_kind kind, const struct rdma_conn_param *p,
 int cm_qp_to_rtr(struct cm_id *c);
 int cm_qp_to_rts(struct cm_id *c);
 void cm_qp_to_error(struct cm_id *c);
-int cm_own_cqs(struct cm_id *c, struct ibv_qp_init_attr *attr);
 void cm_address_of_peer(const struct cm_id *c, struct ibv_ah_attr *ah);
 
 #endif

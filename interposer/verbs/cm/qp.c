@@ -110,7 +110,7 @@ static struct ibv_cq *make_cq(struct cm_id *c, uint32_t entries, struct ibv_comp
 }
 
 /* Creates the completion queues that the program did not pass. */
-int cm_own_cqs(struct cm_id *c, struct ibv_qp_init_attr *a)
+static int own_cqs(struct cm_id *c, struct ibv_qp_init_attr *a)
 {
 	if (!a->recv_cq && !c->id.recv_cq) {
 		c->own_cqs = true;
@@ -161,7 +161,7 @@ EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_q
 		id->pd = pd;
 	if (cm_device_pd(c))
 		return -1;
-	if (cm_own_cqs(c, attr))
+	if (own_cqs(c, attr))
 		goto failed;
 	if (!attr->srq)
 		attr->srq = id->srq;

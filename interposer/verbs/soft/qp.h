@@ -65,7 +65,6 @@ struct hca_responder {
 	bool has_recv;      /* recv was taken and not completed yet */
 	struct hca_recv recv;
 	bool gone; /* the peer's connection has ended; no other process may take its place */
-	bool ack_due;
 	uint32_t ack_seq;
 	uint8_t ack_attempt;
 	struct list ack_link, link; /* in conn->acks; in conn->responders */
@@ -114,9 +113,6 @@ static inline bool hca_qp_hears(const struct hca_qp *qp)
 	return qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD ||
 	       qp->state == IBV_QPS_SQE;
 }
-
-/* qp_state.c: checks a transition; 0 or -EINVAL.  *next: the new state. */
-int hca_qp_check_transition(const struct hca_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state *next);
 
 /* Send queue: wqe.c, requester.c, answers.c */
 int hca_sq_init(struct hca_qp *qp, const struct ibv_qp_cap *cap);

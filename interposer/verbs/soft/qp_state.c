@@ -56,7 +56,8 @@ static const struct rule rules[] = {
 	{IBV_QPS_SQE, IBV_QPS_RTS, {-1, 0}, {0, CUR | IBV_QP_ACCESS_FLAGS}, {0, CUR | IBV_QP_QKEY}},
 };
 
-int hca_qp_check_transition(const struct hca_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state *next)
+/* 0 or -EINVAL.  *next: the new state. */
+static int check_transition(const struct hca_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state *next)
 {
 	*next = mask & IBV_QP_STATE ? attr->qp_state : qp->state;
 	if ((mask & CUR) && attr->cur_qp_state != qp->state)
@@ -137,7 +138,7 @@ int hca_modify_qp(void *handle, struct ibv_qp_attr *attr, int mask)
 {
 	struct hca_qp *qp = handle;
 	enum ibv_qp_state next, was = qp->state;
-	int rc = hca_qp_check_transition(qp, attr, mask, &next);
+	int rc = check_transition(qp, attr, mask, &next);
 	if (!rc)
 		rc = check_values(attr, mask);
 	if (!rc && (mask & IBV_QP_MAX_DEST_RD_ATOMIC))

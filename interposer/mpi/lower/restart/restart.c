@@ -123,7 +123,7 @@ static const char *started_by(void)
 	return NULL;
 }
 
-const char *restart_leave(void)
+static const char *leave(void)
 {
 	if (!restart_left)
 		return NULL;
@@ -158,7 +158,7 @@ static const char *restart_step(enum rdb_restart step, uint32_t fn, uint32_t nar
 	if (step == RDB_RESTART_LIVE) {
 		partitioned_restarted = true;
 		wtime_go_on();
-		return restart_leave();
+		return leave();
 	}
 	if (step == RDB_RESTART_BEGIN)
 		return begin((const char *)a[0]);

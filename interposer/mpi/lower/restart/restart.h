@@ -85,7 +85,6 @@ const char *restart_renamed(const uint64_t *handles);
 
 /* The program called MPI_Finalize before the cut; the real one is called when the program goes on. */
 extern bool restart_left;
-const char *restart_leave(void);
 
 /* restart_windows.c */
 extern struct open_window *restart_windows;

@@ -151,7 +151,7 @@ void restart_journal_answered(void)
 	}
 }
 
-void journal_add(struct entry *one)
+static void add(struct entry *one)
 {
 	*journal.last = one;
 	journal.last = &one->next;
@@ -181,7 +181,7 @@ static void leaves(int dest, int tag, const struct vcomm *comm, const char *pack
 	journal.last_message = &one->next;
 	remember(one, (struct vcomm *)comm, entry ? entry : journal_room(sizeof(*entry)));
 	if (!entry)
-		journal_add(one->entry);
+		add(one->entry);
 }
 
 void restart_journal_message(int dest, int tag, const struct vcomm *comm, const char *packed, int len)

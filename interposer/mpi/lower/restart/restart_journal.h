@@ -59,8 +59,6 @@ extern struct journal {
 	struct message *old; /* messages that were under way when the branch began */
 } journal;
 
-/* Appends an entry. */
-void journal_add(struct entry *one);
 /* bytes + 1 zeroed bytes; ends the process if there is no memory. */
 void *journal_room(size_t bytes);
 /* Opens a file of a branch's directory: new, for writing, or for reading.  NULL: it cannot be opened. */

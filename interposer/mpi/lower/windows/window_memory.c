@@ -102,7 +102,7 @@ void windows_after(unsigned index)
 
 /* ---- while the program makes no calls ---- */
 
-int windows_progress(void)
+static int progress(void)
 {
 	publish(false);
 	windows_take();
@@ -180,7 +180,7 @@ static void attend_begin(void)
 		host->fatal("cannot start the thread that handles incoming one-sided operations: %s", strerror(rc));
 	pthread_detach(id);
 	watch.started = true;
-	own_plugin->progress = windows_progress;
+	own_plugin->progress = progress;
 }
 
 /* ---- parts ---- */

@@ -97,10 +97,9 @@ void window_part_free(struct window_part *part);
 struct window_part *window_part_remove(const struct vwin *win, const char *upper, bool any);
 /* Notes the ranks in the group of MPI_Win_post or MPI_Win_start; `a`: its arguments. */
 void window_epoch(const char *what, const uint64_t *a);
-/* To be called before and after each MPI call; and while the program makes none, after an arrival. */
+/* To be called before and after each MPI call. */
 void windows_before(unsigned index);
 void windows_after(unsigned index);
-int windows_progress(void);
 /* Copies data that others have put to the program's memory. */
 void windows_take(void);
 /* On the way to the cut of a restart: copies are not compared. */
