@@ -80,12 +80,12 @@ static bool reg(const ucontext_t *uc, uint64_t number, uint64_t *value)
 	return registers_number(&gpr, number, value);
 }
 
-static enum bytecode_error binary(struct machine *m, uint8_t op)
+static bool binary(struct machine *m, uint8_t op)
 {
 	uint64_t b, a, r;
 
 	if (m->depth < 2)
-		return BYTECODE_BAD;
+		return false;
 	b = m->stack[--m->depth];
 	a = m->stack[m->depth - 1];
 	switch (op) {
@@ -95,7 +95,7 @@ static enum bytecode_error binary(struct machine *m, uint8_t op)
 	case OP_DIV_SIGNED:
 	case OP_REM_SIGNED:
 		if (b == 0)
-			return BYTECODE_DIVISION;
+			return false;
 		if (b == UINT64_MAX) /* INT64_MIN / -1 traps */
 			r = op == OP_DIV_SIGNED ? -a : 0;
 		else if (op == OP_DIV_SIGNED)
@@ -106,7 +106,7 @@ static enum bytecode_error binary(struct machine *m, uint8_t op)
 	case OP_DIV_UNSIGNED:
 	case OP_REM_UNSIGNED:
 		if (b == 0)
-			return BYTECODE_DIVISION;
+			return false;
 		r = op == OP_DIV_UNSIGNED ? a / b : a % b;
 		break;
 	case OP_LSH: r = b < 64 ? a << b : 0; break;
@@ -120,21 +120,21 @@ static enum bytecode_error binary(struct machine *m, uint8_t op)
 	default: r = a < b; break; /* OP_LESS_UNSIGNED */
 	}
 	m->stack[m->depth - 1] = r;
-	return BYTECODE_OK;
+	return true;
 }
 
-static enum bytecode_error deref(struct machine *m, size_t bytes)
+static bool deref(struct machine *m, size_t bytes)
 {
 	uint64_t value = 0;
 
 	if (!m->depth)
-		return BYTECODE_BAD;
+		return false;
 	if (upper_readable(m->stack[m->depth - 1], bytes))
 		memcpy(&value, (const void *)m->stack[m->depth - 1], bytes);
 	else if (upper_read(m->stack[m->depth - 1], &value, bytes) != bytes)
-		return BYTECODE_MEMORY;
+		return false;
 	m->stack[m->depth - 1] = value;
-	return BYTECODE_OK;
+	return true;
 }
 
 static bool extend(struct machine *m, uint64_t bits, bool sign)
@@ -149,7 +149,8 @@ static bool extend(struct machine *m, uint64_t bits, bool sign)
 	return true;
 }
 
-/* 1: go on, 0: end, else -enum bytecode_error. */
+/* 1: go on, 0: end, -1: malformed, a division by zero, memory that is not there, or an operator that conditions do not
+ * have. */
 static int step(struct machine *m)
 {
 	uint8_t op = m->code[m->pc++];
@@ -159,17 +160,17 @@ static int step(struct machine *m)
 	switch (op) {
 	case OP_ADD ... OP_RSH_UNSIGNED:
 	case OP_BIT_AND ... OP_BIT_XOR:
-	case OP_EQUAL ... OP_LESS_UNSIGNED: x = binary(m, op); return x ? -(int)x : 1;
+	case OP_EQUAL ... OP_LESS_UNSIGNED: ok = binary(m, op); break;
 	case OP_LOG_NOT:
 	case OP_BIT_NOT:
 		if (!m->depth)
-			return -BYTECODE_BAD;
+			return -1;
 		y = m->stack[m->depth - 1];
 		m->stack[m->depth - 1] = op == OP_LOG_NOT ? !y : ~y;
 		return 1;
 	case OP_EXT: ok = operand(m, 1, &x) && extend(m, x, true); break;
 	case OP_ZERO_EXT: ok = operand(m, 1, &x) && extend(m, x, false); break;
-	case OP_REF8 ... OP_REF64: x = deref(m, 1u << (op - OP_REF8)); return x ? -(int)x : 1;
+	case OP_REF8 ... OP_REF64: ok = deref(m, 1u << (op - OP_REF8)); break;
 	case OP_IF_GOTO:
 		ok = operand(m, 2, &x) && m->depth;
 		if (ok && m->stack[--m->depth])
@@ -190,48 +191,34 @@ static int step(struct machine *m)
 	case OP_PICK: ok = operand(m, 1, &x) && x < m->depth && push(m, m->stack[m->depth - 1 - x]); break;
 	case OP_SWAP:
 		if (m->depth < 2)
-			return -BYTECODE_BAD;
+			return -1;
 		x = m->stack[m->depth - 1];
 		m->stack[m->depth - 1] = m->stack[m->depth - 2];
 		m->stack[m->depth - 2] = x;
 		return 1;
 	case OP_ROT: /* a b c => c a b */
 		if (m->depth < 3)
-			return -BYTECODE_BAD;
+			return -1;
 		x = m->stack[m->depth - 1];
 		m->stack[m->depth - 1] = m->stack[m->depth - 2];
 		m->stack[m->depth - 2] = m->stack[m->depth - 3];
 		m->stack[m->depth - 3] = x;
 		return 1;
-	default: /* floating point, tracing, state variables, printf */ return -BYTECODE_BAD;
+	default: /* floating point, tracing, state variables, printf */ return -1;
 	}
-	return ok ? 1 : -BYTECODE_BAD;
-}
-
-enum bytecode_error bytecode_eval(const uint8_t *code, size_t len, const ucontext_t *uc, int64_t *value)
-{
-	struct machine m = {.code = code, .len = len, .uc = uc};
-	int result;
-
-	for (unsigned i = 0; i < MAX_STEPS; i++) {
-		if (m.pc >= len)
-			return BYTECODE_BAD;
-		result = step(&m);
-		if (result < 0)
-			return (enum bytecode_error) - result;
-		if (result == 0) {
-			if (!m.depth)
-				return BYTECODE_BAD;
-			*value = (int64_t)m.stack[m.depth - 1];
-			return BYTECODE_OK;
-		}
-	}
-	return BYTECODE_BAD;
+	return ok ? 1 : -1;
 }
 
 bool bytecode_holds(const uint8_t *code, size_t len, const ucontext_t *uc)
 {
-	int64_t value;
+	struct machine m = {.code = code, .len = len, .uc = uc};
 
-	return bytecode_eval(code, len, uc, &value) != BYTECODE_OK || value != 0;
+	for (unsigned i = 0; i < MAX_STEPS && m.pc < len; i++) {
+		const int going = step(&m);
+		if (going < 0)
+			return true;
+		if (going == 0)
+			return !m.depth || m.stack[m.depth - 1];
+	}
+	return true;
 }
