@@ -156,10 +156,15 @@ void out_wait4(struct event *ev)
 
 void out_waitid(struct event *ev)
 {
-	if (ev->result < 0)
-		return;
-	out_if(ev, A(2), sizeof(siginfo_t));
-	out_if(ev, A(4), 144);
+	out_writable(ev, A(2), sizeof(siginfo_t)); /* kernel/exit.c, waitid: cleared also by a call that fails */
+	if (ev->result >= 0)
+		out_if(ev, A(4), 144);
+}
+
+void out_timer_create(struct event *ev)
+{
+	/* kernel/time/posix-timers.c, do_timer_create: the id is stored before the clock may refuse the timer */
+	out_writable(ev, A(2), 4);
 }
 
 void out_sigtimedwait(struct event *ev)

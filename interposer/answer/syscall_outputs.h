@@ -20,6 +20,7 @@ void out_mincore(struct event *ev);
 void out_gettimeofday(struct event *ev);
 void out_wait4(struct event *ev);
 void out_waitid(struct event *ev);
+void out_timer_create(struct event *ev);
 void out_sigtimedwait(struct event *ev);
 void out_getres(struct event *ev);
 void out_capget(struct event *ev);

@@ -37,6 +37,14 @@ def test_a_storm_of_memory_calls(seed: int, tmp_path: Path) -> None:
     made.expect_equal()
 
 
+def test_calls_that_fail_and_have_written(tmp_path: Path) -> None:
+    program = build("failed_outputs.c", tmp_path)
+    native = deadlines.native([program])
+    made = record(tmp_path, program)
+    assert (made.result.returncode, made.result.stdout) == (0, native.stdout), made.result
+    made.expect_equal()
+
+
 def test_calls_that_no_table_knows(tmp_path: Path) -> None:
     """Under --lax what they answered and wrote to memory is replayed; a caution says of which calls
     that is all that is known."""
