@@ -121,11 +121,7 @@ void signals_by_descriptor(uint64_t set)
 
 uint64_t signals_wait_in_kernel(void)
 {
-	uint64_t all = by_descriptor;
-	for (int sig = SIGCONT; sig <= SIGTTOU; sig++)
-		if (JOB_CONTROL & BIT(sig) && !signals_has_handler(sig))
-			all |= BIT(sig);
-	return all;
+	return by_descriptor | JOB_CONTROL;
 }
 
 /* kernel/signal.c, do_sigaltstack */

@@ -264,12 +264,25 @@ static void fetch_held_back(int sig)
 	}
 }
 
+/* kernel/signal.c, dequeue_signal and next_signal: a thread's own signals come before the process's, signals that
+ * faults raise before others. */
+static uint64_t first_due(struct thread *self, uint64_t set)
+{
+	const uint64_t due = signal_arrived(self) & set;
+	uint64_t own = 0;
+	for (uint64_t left = self->pending & set; left; left &= left - 1)
+		if (signals_for_one(place(__builtin_ctzl(left) + 1, self)))
+			own |= left & -left;
+	const uint64_t of = own ? own : due;
+	return of & SYNCHRONOUS ? of & SYNCHRONOUS : of;
+}
+
 bool signal_take(uint64_t set, siginfo_t *info, int *sig)
 {
 	struct thread *self = thread_self();
 	struct thread *of;
 	do {
-		const uint64_t due = signal_arrived(self) & set;
+		const uint64_t due = first_due(self, set);
 		if (!due)
 			return false;
 		*sig = __builtin_ctzl(due) + 1;

@@ -537,17 +537,18 @@ void signals_want_delivery(ucontext_t *uc)
 		boundary_deliver_on_return();
 		return;
 	}
-	if (!signal_take(~self->upper.sigmask, &info, &sig))
-		return;
-	if (!signals_has_handler(sig)) {
-		/* the signal was blocked when it came, or its thread was busy: it is ignored, or ends the process */
-		if (kills(sig))
-			end_by(sig, true);
-		return;
+	/* signal(7), "Execution of signal handlers": all frames are made before the first handler runs */
+	while (signal_take(~self->upper.sigmask, &info, &sig)) {
+		if (!signals_has_handler(sig)) {
+			/* it was blocked when it came, or its thread was busy: it is ignored, or ends the process */
+			if (kills(sig))
+				end_by(sig, true);
+			continue;
+		}
+		struct event *ev = event_begin(LOG_SIGNAL, (uint32_t)sig, (const uint64_t *)&info, 10);
+		event_end(ev);
+		if (!signals_deliver(sig, &info, uc))
+			no_frame(&info, uc);
 	}
-	struct event *ev = event_begin(LOG_SIGNAL, (uint32_t)sig, (const uint64_t *)&info, 10);
-	event_end(ev);
-	if (!signals_deliver(sig, &info, uc))
-		no_frame(&info, uc);
 	end_patience(self);
 }

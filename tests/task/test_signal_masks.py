@@ -32,3 +32,13 @@ def test_what_is_ignored_by_default_waits_while_it_is_blocked(tmp_path: Path, bu
     made = record(tmp_path, program)
     assert (made.result.returncode, made.result.stdout) == (0, natively.stdout)
     made.expect_equal()
+
+
+def test_the_order_of_signals_that_wait_together(tmp_path: Path, build: Build) -> None:
+    """signal(7): all frames are made before the first handler runs; stops and SIGCONT discard
+    each other."""
+    program = build("signals_order.c", "-O1")
+    natively = deadlines.native([program])
+    made = record(tmp_path, program)
+    assert (made.result.returncode, made.result.stdout) == (0, natively.stdout)
+    made.expect_equal()
