@@ -11,7 +11,7 @@ bool guarded_copy_faulted(ucontext_t *uc)
 		UC_PC(uc) = (uint64_t)guarded_copy_out;
 		return true;
 	}
-	if (RDB_IS_UPPER(UC_PC(uc)) || !self || !self->guard_sp) /* a library's own thread has no struct thread */
+	if (RDB_RUNS_UPPER(UC_PC(uc)) || !self || !self->guard_sp) /* a library's own thread has no struct thread */
 		return false;
 	UC_PC(uc) = (uint64_t)guarded_call_out;
 	UC_SP(uc) = self->guard_sp;

@@ -111,18 +111,18 @@ static inline uint64_t enter_lower(const ucontext_t *uc)
 	uint64_t fs = thread_pointer();
 	struct thread *self = thread_self();
 	thread_pointer_set(self->gate.lower_tls);
-	if (RDB_IS_UPPER(UC_PC(uc)))
+	if (RDB_RUNS_UPPER(UC_PC(uc)))
 		self->upper.tls = fs;
 	return fs;
 }
 
 static inline void leave_lower(ucontext_t *uc, uint64_t fs)
 {
-	if (lower.mode->leaves && RDB_IS_UPPER(UC_PC(uc)))
+	if (lower.mode->leaves && RDB_RUNS_UPPER(UC_PC(uc)))
 		lower.mode->leaves();
-	if (RDB_IS_UPPER(UC_PC(uc)) && !replaying()) /* it may have changed since this handler began */
+	if (RDB_RUNS_UPPER(UC_PC(uc)) && !replaying()) /* it may have changed since this handler began */
 		memcpy(&uc->uc_sigmask, &thread_self()->kernel_mask, sizeof(thread_self()->kernel_mask));
-	thread_pointer_set(RDB_IS_UPPER(UC_PC(uc)) ? thread_self()->upper.tls : fs);
+	thread_pointer_set(RDB_RUNS_UPPER(UC_PC(uc)) ? thread_self()->upper.tls : fs);
 }
 
 static void boundary_entry(ucontext_t *uc);
@@ -142,7 +142,7 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 	if (sent(sig, info, ctx))
 		return;
 	uint64_t fs = enter_lower(uc);
-	if (!RDB_IS_UPPER(UC_PC(uc)))
+	if (!RDB_RUNS_UPPER(UC_PC(uc)))
 		rdb_fatal("SIGSYS in rdb or the MPI library: system call %d is forbidden here", info->si_syscall);
 	uc_at_syscall(uc, info);
 	if (UC_CALL(uc) == GATE_START_CALL && (UC_PC(uc) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE) {
@@ -184,21 +184,21 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 		counter_stub_leave(uc);
 		spin_sites_leave(uc);
 	}
-	if (!RDB_IS_UPPER(pc) && self->trap_in_flight && !boundary_in_gate(pc)) {
+	if (!RDB_RUNS_UPPER(pc) && self->trap_in_flight && !boundary_in_gate(pc)) {
 		/* on the last instructions of the way out: go on stepping */
 	} else {
-		bool expected = RDB_IS_UPPER(pc) && self->trap_in_flight;
+		bool expected = RDB_RUNS_UPPER(pc) && self->trap_in_flight;
 		if (expected) {
 			self->trap_in_flight = false;
 			uc_step(uc, false);
 		}
 		if (!(lower.mode->trap && lower.mode->trap(info, uc)) && !expected)
 			source->fault(sig, info, uc);
-		if (RDB_IS_UPPER(pc)) {
+		if (RDB_RUNS_UPPER(pc)) {
 			if (lower.mode->trapped)
 				lower.mode->trapped(uc);
 		}
-		if (RDB_IS_UPPER(pc) && self->deliver) {
+		if (RDB_RUNS_UPPER(pc) && self->deliver) {
 			self->deliver = false;
 			source->deliver(uc);
 		}
@@ -220,7 +220,7 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 	struct thread *self = thread_self();
 	struct gate_frame *outer = self->frame;
 	ucontext_t *before = self->uc;
-	const bool upper = RDB_IS_UPPER(
+	const bool upper = RDB_RUNS_UPPER(
 		UC_PC(uc)); /* else it may be within an event: the counter may trap there, too */
 	if (upper && spin_sites_count) {
 		if (spin_sites_fault(uc)) {

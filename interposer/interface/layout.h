@@ -69,6 +69,10 @@ static inline unsigned long rdb_upper_end(unsigned long at)
 /* Is this an address of the upper half? */
 #define RDB_IS_UPPER(a) (rdb_upper_end((unsigned long)(a)) != 0)
 
+/* Is an instruction at this address the program's?  No code of the lower half is in the kernel's half of the addresses,
+ * where a wild jump may lead. */
+#define RDB_RUNS_UPPER(pc) (RDB_IS_UPPER(pc) || (unsigned long)(pc) >> 63)
+
 /* Are all of these? */
 static inline int rdb_is_upper_range(unsigned long at, unsigned long len)
 {

@@ -185,7 +185,7 @@ int mark_load(struct mark *m, const void *bytes, size_t len)
 	memset(m, 0, sizeof(*m));
 	memcpy(m, bytes, len);
 	if (m->nwords > MARK_WORDS || m->npages > MARK_PAGES || m->nvectors > MARK_VECTORS || mark_size(m) != len ||
-	    !RDB_IS_UPPER(m->pc) || m->stack_len > sizeof(m->stack) ||
+	    !RDB_RUNS_UPPER(m->pc) || m->stack_len > sizeof(m->stack) ||
 	    m->text_len > MARK_TEXT_BEFORE + MARK_TEXT_BEHIND)
 		return -EINVAL;
 	for (unsigned i = 0; i < m->nvectors; i++)
@@ -208,5 +208,5 @@ int mark_load_counted(struct mark *m, const void *bytes, size_t len)
 	m->pc = c.pc;
 	m->arrivals = c.arrivals;
 	m->check = c.check;
-	return RDB_IS_UPPER(c.pc) && c.arrivals ? 0 : -EINVAL;
+	return RDB_RUNS_UPPER(c.pc) && c.arrivals ? 0 : -EINVAL;
 }

@@ -42,7 +42,7 @@ static void look(ucontext_t *uc)
 static void on_time(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
-	if (!RDB_IS_UPPER(UC_PC(uc)))
+	if (!RDB_RUNS_UPPER(UC_PC(uc)))
 		return;
 	uint64_t fs = thread_pointer();
 	struct thread *self = thread_self();

@@ -44,7 +44,7 @@ void poll_replay_ahead(const ucontext_t *uc)
 	const struct log_record *rec = replay_next_record();
 	if (!uc || !rec || !LOG_IS_EVENT(rec->kind) || rec->kind == LOG_PREEMPT || !brings_something(rec))
 		return;
-	if (!RDB_IS_UPPER(UC_PC(uc)) || !spin_detect(uc, INSTRUCTIONS))
+	if (!RDB_RUNS_UPPER(UC_PC(uc)) || !spin_detect(uc, INSTRUCTIONS))
 		return;
 	for (const struct log_chunk *c = NULL; (c = next_device_chunk(rec, c));)
 		memcpy((void *)c->addr, c + 1, c->len);

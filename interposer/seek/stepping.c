@@ -258,7 +258,7 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 	struct place *p;
 	enum verdict v;
 
-	if (!RDB_IS_UPPER(pc)) {
+	if (!RDB_RUNS_UPPER(pc)) {
 		if (stepping.running && stepping.single && boundary_in_gate(pc)) {
 			stepping_land(uc);
 			boundary_trap_on_return();
@@ -319,7 +319,7 @@ enum verdict stepping_interrupt(ucontext_t *uc)
 		return GO_ON;
 	stepping.interrupt = 1;
 	/* in the lower half, or in the middle of one instruction: at the next boundary */
-	if (!RDB_IS_UPPER(uc_pc(uc)) || stepping.temporary || stepping.single || stepping.over || stepping.returning)
+	if (!RDB_RUNS_UPPER(uc_pc(uc)) || stepping.temporary || stepping.single || stepping.over || stepping.returning)
 		return GO_ON;
 	if (trampoline_inside(uc))
 		trampoline_leave(uc);
@@ -331,7 +331,7 @@ bool stepping_missed(ucontext_t *uc, uint64_t *spent_ns)
 {
 	bool slowly = stepping.stepping || stepping.looks > LOOKS_FEW || page_guard_any() || !trampoline_armed();
 
-	if (!stepping.running || !RDB_IS_UPPER(uc_pc(uc)) || stepping.temporary || stepping.single || stepping.over ||
+	if (!stepping.running || !RDB_RUNS_UPPER(uc_pc(uc)) || stepping.temporary || stepping.single || stepping.over ||
 	    stepping.returning || stepping.finishing || !overdue(slowly))
 		return false;
 	if (trampoline_inside(uc))
@@ -347,7 +347,7 @@ enum verdict stepping_unfetched(const siginfo_t *info, ucontext_t *uc)
 {
 	const uint64_t pc = uc_pc(uc);
 
-	if (!stepping.running || (uint64_t)info->si_addr != pc || !RDB_IS_UPPER(pc) || stepping.temporary ||
+	if (!stepping.running || (uint64_t)info->si_addr != pc || !RDB_RUNS_UPPER(pc) || stepping.temporary ||
 	    stepping.single || stepping.over || stepping.finishing || stepping.returning || executable(pc))
 		return NOT_OURS;
 	stepping_text_out(uc);
@@ -375,7 +375,7 @@ enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc)
 	if (!stepping.running || info->si_signo != SIGSEGV || info->si_code != SEGV_ACCERR ||
 	    !lift(uc, (uint64_t)info->si_addr, write))
 		return NOT_OURS;
-	if (!RDB_IS_UPPER(uc_pc(uc))) {
+	if (!RDB_RUNS_UPPER(uc_pc(uc))) {
 		/* the last instructions of the exit path do not come here again: close the page after them */
 		if (boundary_leaving(uc))
 			stepping.returning = true;

@@ -129,7 +129,7 @@ void computation_looked_at(ucontext_t *uc, bool fresh)
 	self->look_missed = false;
 	mark_contested = contested;
 	/* a thread that has ended goes on in the lower half */
-	if (!baton_wanted() || !RDB_IS_UPPER(UC_PC(uc)) || about_to_ask(uc))
+	if (!baton_wanted() || !RDB_RUNS_UPPER(UC_PC(uc)) || about_to_ask(uc))
 		return;
 	const bool long_turn = self->long_turns || self->look_ns > LONG_AFTER_NS;
 	const bool spins = !fresh && spin_here(uc, &self->spin, long_turn ? LONG_INSTRUCTIONS : TURN_INSTRUCTIONS);

@@ -99,7 +99,7 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 	uint64_t pc = UC_PC(uc);
 	if (source->asks(sig, info, uc))
 		return;
-	if (RDB_IS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
+	if (RDB_RUNS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
 		if (!handled(sig, info, uc))
 			no_frame(info, uc);
 		else if (lower.mode->handled)
@@ -107,13 +107,13 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 		return;
 	}
 	if (replaying()) {
-		if (RDB_IS_UPPER(pc))
+		if (RDB_RUNS_UPPER(pc))
 			lower.mode->killed(sig, info, uc);
 		else
 			rdb_fatal("signal %d in rdb itself at %#lx, address %p", sig, (unsigned long)pc, info->si_addr);
 		return;
 	}
-	if (RDB_IS_UPPER(pc))
+	if (RDB_RUNS_UPPER(pc))
 		boundary_final_hash();
 	boundary_end(LOG_END_SIGNAL, sig, NULL);
 	/* go back to the instruction, which now kills us: the core is the program's */
@@ -217,9 +217,9 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 	self->patient = false;
 	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
 		UC_PC(uc) = (uint64_t)interruptible_abort;
-	else if (RDB_IS_UPPER(pc) && passing())
+	else if (RDB_RUNS_UPPER(pc) && passing())
 		deliver_here(uc);
-	else if (RDB_IS_UPPER(pc) && recording() && lower.started)
+	else if (RDB_RUNS_UPPER(pc) && recording() && lower.started)
 		computation_stopped(uc, signal_due(self));
 	/* on the way out of an event nobody checks any more, and not every place can have a mark */
 	if (signal_due(self))
@@ -231,7 +231,7 @@ static void on_look(struct thread *self, ucontext_t *uc)
 {
 	if (!recording() || !lower.started)
 		return;
-	if (RDB_IS_UPPER(UC_PC(uc)) && !self->trap_in_flight)
+	if (RDB_RUNS_UPPER(UC_PC(uc)) && !self->trap_in_flight)
 		computation_looked_at(uc, false);
 	else
 		self->look_missed = baton_held();
@@ -248,7 +248,7 @@ static void on_checkpoint(struct thread *self, ucontext_t *uc)
 	bool gate = (pc & ~(RDB_PAGE - 1)) == RDB_GATE_CODE || hot_stubs_leading(uc) || self->trap_in_flight;
 	bool called = (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call) ||
 		      (pc == (uint64_t)interruptible_call + SYSCALL_BYTES && UC_RESULT(uc) == (uint64_t)-EINTR);
-	if (RDB_IS_UPPER(pc) && !gate && !self->depth) {
+	if (RDB_RUNS_UPPER(pc) && !gate && !self->depth) {
 		lower.mode->hold(uc, NULL, NULL);
 		deliver_here(uc); /* signals that have come meanwhile */
 	} else if (called && self->uc && !self->frame) {
@@ -289,7 +289,7 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 	struct thread *self = thread_self();
 	uint64_t pc = UC_PC(uc);
 	self->interrupted = true;
-	if (RDB_IS_UPPER(pc) && spin_sites_count) {
+	if (RDB_RUNS_UPPER(pc) && spin_sites_count) {
 		spin_sites_leave(uc);
 		pc = UC_PC(uc);
 	}
@@ -334,7 +334,7 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 		signals_remind(to);
 	else if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
 		UC_PC(uc) = (uint64_t)interruptible_abort;
-	else if (RDB_IS_UPPER(pc) && !blocked && passing())
+	else if (RDB_RUNS_UPPER(pc) && !blocked && passing())
 		deliver_here(uc);
 	/* also in the lower half: the event that has been answered may have looked for signals already */
 	if (to == self && !blocked && signal_due(self))
@@ -345,7 +345,7 @@ void signals_async(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
 	struct thread *self = thread_self();
-	bool upper = RDB_IS_UPPER(UC_PC(uc));
+	bool upper = RDB_RUNS_UPPER(UC_PC(uc));
 	uint64_t fs = thread_pointer();
 	thread_pointer_set(self->gate.lower_tls);
 	if (upper)
@@ -353,7 +353,7 @@ void signals_async(int sig, siginfo_t *info, void *ctx)
 	arrived(sig, info, uc);
 	if (sig == SIGNALS_REMINDER) /* signals held back may be gone (signal_discard) */
 		signals_sync_kernel(self);
-	if (RDB_IS_UPPER(UC_PC(uc)))
+	if (RDB_RUNS_UPPER(UC_PC(uc)))
 		memcpy(&uc->uc_sigmask, &self->kernel_mask, sizeof(self->kernel_mask));
 	thread_pointer_set(upper ? self->upper.tls : fs);
 }

@@ -1,5 +1,5 @@
-/* Calls, three times, what is no function: a null pointer, data, memory that is gone, ...; "made" is text that it has
- * made and may run.  With a second argument it handles SIGSEGV and goes on. */
+/* Calls, three times, what is no function: a null pointer, data, memory that is gone, the kernel's half, ...; "made" is
+ * text that it has made and may run.  With a second argument it handles SIGSEGV and goes on. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,8 +26,8 @@ int main(int argc, char **argv)
 		const char *name;
 		const void *at;
 	} ways[] = {
-		{"null", NULL}, {"member", (void *)0x18}, {"data", data}, {"constants", text},
-		{"heap", page}, {"made", page},           {"none", page}, {"gone", page},
+		{"null", NULL}, {"member", (void *)0x18}, {"data", data}, {"constants", text},     {"heap", page},
+		{"made", page}, {"none", page},           {"gone", page}, {"kernel", (void *)-1L},
 	};
 	struct sigaction sa = {.sa_handler = on_segv};
 

@@ -373,5 +373,5 @@ bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc)
 	if (sig == SIGSEGV)
 		return info->si_code == SI_KERNEL &&
 		       ((lower.upper.traps & TRAPS_COUNTER && tsc_fault(uc)) || cpuid_fault(uc));
-	return sig == SIGILL && RDB_IS_UPPER(UC_REG(uc, RIP)) && (random_fault(uc) || cpuid_fault(uc));
+	return sig == SIGILL && RDB_RUNS_UPPER(UC_REG(uc, RIP)) && (random_fault(uc) || cpuid_fault(uc));
 }
