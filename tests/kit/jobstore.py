@@ -12,6 +12,7 @@ from pathlib import Path
 
 import deadlines
 
+from rdb.process_stat import process_stat
 from rdb.recording import Job, open_job
 
 RANKS = 3
@@ -50,8 +51,15 @@ class Store:
             for _ in range(RANKS):
                 assert run.stdout.readline().endswith(b" waits\n")
             self._wait_for_the_logs(name)
-            for rank in range(RANKS):
-                os.kill(self.job(name).rank(rank).meta["pid"], signal.SIGKILL)
+            pids = [self.job(name).rank(rank).meta["pid"] for rank in range(RANKS)]
+            # Else the launcher, which sees the first end, may end the others in its own way.
+            launchers = {stat.parent for pid in pids if (stat := process_stat(pid))}
+            for launcher in launchers:
+                os.kill(launcher, signal.SIGSTOP)
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            for launcher in launchers:
+                os.kill(launcher, signal.SIGCONT)
             run.stdout.read()
 
     def _wait_for_the_logs(self, name: str) -> None:

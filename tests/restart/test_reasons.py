@@ -79,7 +79,7 @@ def test_it_is_that_of_the_call(
     source: str, body: str, reason: str, build_text: Callable[..., Path]
 ) -> None:
     path = f"restart/{source}.c"
-    flags = ("-w", "-std=gnu17", "-D_GNU_SOURCE", f"-I{INTERPOSER}", "-no-pie")
+    flags = ("-w", "-std=gnu17", "-D_GNU_SOURCE", "-mfsgsbase", f"-I{INTERPOSER}", "-no-pie")
     flags += ("-ffunction-sections", "-Wl,--gc-sections,--unresolved-symbols=ignore-all")
     program = build_text("reason", HEAD.format(source=path) + body, *flags)
     assert deadlines.native([program]).stdout.rstrip("\n") == reason
