@@ -39,7 +39,7 @@ def for_gdb(expression: str) -> str:
     for found in _TERM.finditer(plain):
         term = expression[found.start("term") : found.end("term")]
         value = _value(term)
-        kind = value and kind_of(value.type)
+        kind = None if value is None else kind_of(value.type)
         if not kind or found[0].strip() == expression.strip() == term:
             continue
         of = value.type.strip_typedefs().template_argument(0)
