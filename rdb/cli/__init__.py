@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -11,8 +12,20 @@ from rdb.launch.inherited import put_aside
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code; without RDB_DEBUG, an error becomes one line."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    """Runs one command and returns its exit code; without RDB_DEBUG, an error becomes one line.
+
+    Without ARGV it is the last thing that this process does.
+    """
+    if argv is not None:
+        return _carried_out(list(argv))
+    try:
+        return _carried_out(sys.argv[1:])
+    finally:
+        # All is said: Ctrl-C ends what Python still has to do, without a traceback of its own.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _carried_out(arguments: list[str]) -> int:
     put_aside()
     try:
         if "RDB_TRACE" in os.environ:
@@ -31,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return run_command(plain)
         from rdb.cli.parser import dispatch
 
-        return dispatch(arguments)
+        code = dispatch(arguments)
+        print(end="", flush=True)  # there may be no stdout
+        return code
     except RdbError as error:
         if os.environ.get("RDB_DEBUG"):
             raise

@@ -497,3 +497,18 @@ def test_a_slice_is_a_number(rdb: Rdb, ending: Path) -> None:
     assert done.returncode == 2
     assert one_line(done) == "rdb: exec: --slice soon: not a number"
     assert rdb("run", "--slice", "5", "--name", "sliced", "--", str(ending), "0").returncode == 0
+
+
+def test_ctrl_c_after_the_answer_is_silent(tmp_path: Path) -> None:
+    """What Python still does when a command has ended is not a command that is broken off."""
+    script = tmp_path / "late.py"
+    script.write_text(
+        "import atexit, os, signal, sys\n"
+        "from rdb.cli import main\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "sys.argv = ['rdb', '--version']\n"
+        "sys.exit(main())\n"
+    )
+    done = deadlines.run([sys.executable, script], 60)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert done.stdout.startswith("rdb ")
