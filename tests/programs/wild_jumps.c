@@ -26,8 +26,11 @@ int main(int argc, char **argv)
 		const char *name;
 		const void *at;
 	} ways[] = {
-		{"null", NULL}, {"member", (void *)0x18}, {"data", data}, {"constants", text},     {"heap", page},
-		{"made", page}, {"none", page},           {"gone", page}, {"kernel", (void *)-1L},
+		{"null", NULL},          {"member", (void *)0x18},
+		{"data", data},          {"constants", text},
+		{"heap", page},          {"made", page},
+		{"none", page},          {"gone", page},
+		{"kernel", (void *)-1L}, {"half", (void *)0xffff800000000000ul},
 	};
 	struct sigaction sa = {.sa_handler = on_segv};
 

@@ -11,7 +11,7 @@ from gdbdriver import Gdb, Recorded
 from scenario import go
 
 SOURCE = "wild_jumps.c"
-WAYS = ("null", "member", "data", "constants", "heap", "none", "gone", "kernel")
+WAYS = ("null", "member", "data", "constants", "heap", "none", "gone", "kernel", "half")
 Jumps = Callable[..., Recorded]
 
 
