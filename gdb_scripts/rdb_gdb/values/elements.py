@@ -13,8 +13,15 @@ from . import symbols
 
 _FORTRAN = (".f", ".for", ".ftn", ".fpp", ".f77", ".f90", ".f95", ".f03", ".f08", ".f18")
 _OF_MEMBERS = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
+_REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 STD_ARRAY = ("_M_elems", "__elems_")  # std::array, which has no printer
 _CHILDREN = 200  # elements of a container that are shown, as GDB's `print elements`
+
+
+def referent(value: Any) -> Any:
+    """What a reference of C++ or Fortran refers to; any other value as it is."""
+    kind = value.type.strip_typedefs().code
+    return value.referenced_value() if kind in _REFERENCES else value
 
 
 def language(expression: str) -> str:

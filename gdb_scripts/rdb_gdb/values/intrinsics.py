@@ -15,6 +15,7 @@ from ..loading import at_load
 from . import elements, symbols, texts, tuples, wrapped
 from .functions import Function
 from .own_frames import own_symtab
+from .quoting import TEXTS
 
 _OF_ONE: dict[str, Callable[[float], bool | float]] = {
     "isnan": math.isnan,
@@ -61,8 +62,6 @@ _OF_GDB = (
 )
 _CALL = re.compile(r"(?<![\w$.>:%])((?:(?:::)?\bstd::)?[A-Za-z]\w*)(?=\s*\()")
 _SIGNS_OF_C = {"&&": " .and. ", "||": " .or. ", "!=": "/=", "!": " .not. "}
-_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
-_REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 _LOGICAL_MAX = 8  # bytes that GDB reads
 
 
@@ -70,7 +69,7 @@ def calls(expression: str) -> dict[int, tuple[str, str]]:
     """Offset of a call of such a function -> its name, and the name to call instead."""
     fortran = elements.language("") == "fortran"
     known = _PARTS_IN_FORTRAN if fortran else _PARTS_IN_C
-    plain = _TEXTS.sub(lambda found: " " * len(found[0]), expression)
+    plain = TEXTS.sub(lambda found: " " * len(found[0]), expression)
     found = {}
     for one in _CALL.finditer(plain):
         name = one[1].lower() if fortran else re.sub(r"^(?:::)?std::", "", one[1])
@@ -114,7 +113,7 @@ def for_gdb(expression: str) -> str:
     if elements.language("") == "fortran":
         expression = _PART_OF.sub(_part_of, expression)
         expression = re.sub(
-            rf"{_TEXTS.pattern}|&&|\|\||!=?",
+            rf"{TEXTS.pattern}|&&|\|\||!=?",
             lambda found: _SIGNS_OF_C.get(found[0], found[0]),
             expression,
             flags=re.DOTALL,
@@ -128,13 +127,13 @@ def for_gdb(expression: str) -> str:
 
 def has_part(expression: str) -> bool:
     """Has it `z%re` or `z%im`, perhaps of a complex number?"""
-    return _PART_OF.search(_TEXTS.sub(" ", expression)) is not None
+    return _PART_OF.search(TEXTS.sub(" ", expression)) is not None
 
 
 def _part_of(found: re.Match[str]) -> str:
     """A call for the part of a complex number; `%re` may also be a component."""
     try:
-        kind = _referred(gdb.parse_and_eval(found["of"])).type.strip_typedefs()
+        kind = elements.referent(gdb.parse_and_eval(found["of"])).type.strip_typedefs()
     except gdb.error:
         return found[0]
     part = {"re": "real", "im": "imag"}[found["part"].lower()]
@@ -142,7 +141,7 @@ def _part_of(found: re.Match[str]) -> str:
 
 
 def _part(part: str, value: Any) -> Any:
-    value = _referred(value)
+    value = elements.referent(value)
     if value.type.strip_typedefs().code != gdb.TYPE_CODE_COMPLEX:
         number = value if part == "abs" else value.cast(gdb.lookup_type("double"))
         return {"real": number, "imag": gdb.Value(0.0), "abs": abs(number)}[part]
@@ -154,12 +153,7 @@ def _part(part: str, value: Any) -> Any:
 
 
 def _of_one(name: str, value: Any) -> Any:
-    return gdb.Value(_OF_ONE[name](float(_referred(value))))
-
-
-def _referred(value: Any) -> Any:
-    kind = value.type.strip_typedefs().code
-    return value.referenced_value() if kind in _REFERENCES else value
+    return gdb.Value(_OF_ONE[name](float(elements.referent(value))))
 
 
 def narrowed(value: Any) -> Any:

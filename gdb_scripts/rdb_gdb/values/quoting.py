@@ -14,7 +14,7 @@ from .own_frames import in_own_file, own_frames, own_symtab
 
 # A text that is quoted as a whole; '\'' is a shell's ' within '.
 _WHOLE = re.compile(r"'(?:[^'\\]|'\\''|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
+TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 _NUMBERS = re.compile(r"(?<![\w.$])(?:0[xX][\da-fA-F]+|\.?\d[\w.]*(?:(?<=[eEdD])[+-]\d+)?)")
 # `*(int *) 0x10` (an asterisk without an operand before it), `{int} 0x10`, `((int *) 0x10)[1]`.
 _READS = re.compile(r"(?:^|[-+/%&|^~!<>=?:(,]|\*\s)\s*\*|\{|\)\s*\[|->")
@@ -68,7 +68,7 @@ def need_condition(text: str) -> str:
     """Returns TEXT.  Raises Constant for a constant, which never changes, and Unreadable for an
     expression that stores to memory."""
     stores = _STORES_IN.get(_language(text), _STORES)
-    if stores.search(_TEXTS.sub(" ", text)):
+    if stores.search(TEXTS.sub(" ", text)):
         raise Unreadable(f"{text} stores to memory; to compare write x == 3.")
     if is_constant(text):
         raise Constant(f"{text} is a constant; name a variable that can change, as in x > 0.")
@@ -93,7 +93,7 @@ def _language(text: str) -> str:
 
 def is_constant(text: str) -> bool:
     """Is it without names of the program, registers, functions and reads of addresses?"""
-    plain = _TEXTS.sub(" ", text)
+    plain = TEXTS.sub(" ", text)
     if _READS.search(plain):
         return False
     names = _NAME.findall(_NUMBERS.sub(" ", plain))

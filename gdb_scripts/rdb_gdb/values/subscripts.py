@@ -13,15 +13,14 @@ import gdb
 
 from . import elements, nodes, symbols, texts
 from .functions import function
+from .quoting import TEXTS
 
-_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 _BEFORE = re.compile(r"(?:(?:\.|->|::)\s*)?[A-Za-z_$][\w$]*\s*\Z")
 _CALLS = re.compile(r"(?<!\$_rdb_bound)(?<!\$_rdb_element)(?<=\w)\s*\(")
 _LANGUAGES = ("c++", "c", "asm")  # of frames of libraries, too
 _PAIRS = {"]": "[", ")": "("}
 MAP = r"std::(\w+::)*(unordered_)?map<"
 _WHOLE = (*(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_BOOL), gdb.TYPE_CODE_CHAR)
-_REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 
 
 def for_gdb(expression: str) -> str:
@@ -30,7 +29,7 @@ def for_gdb(expression: str) -> str:
         return expression
     place = -1
     while True:
-        plain = _TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+        plain = TEXTS.sub(lambda found: "_" * len(found[0]), expression)
         place = plain.find("[", place + 1)
         if place < 0:
             return expression
@@ -46,7 +45,7 @@ def for_gdb(expression: str) -> str:
 
 def all_of(expression: str) -> list[str]:
     """The parts of EXPRESSION that are operands with a subscript."""
-    plain = _TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+    plain = TEXTS.sub(lambda found: "_" * len(found[0]), expression)
     places = [found.start() for found in re.finditer(r"\[", plain)]
     return [expression[_start(plain, at) : _closing(plain, at) + 1] for at in places]
 
@@ -94,7 +93,7 @@ def _start(plain: str, end: int) -> int:
 
 def _kind(term: str) -> Any:
     """The type of the map's elements; None: the term is no map."""
-    if _CALLS.search(_TEXTS.sub("", term)):
+    if _CALLS.search(TEXTS.sub("", term)):
         return None  # the call may have effects
     try:
         value = _map(symbols.evaluated(term))
@@ -105,8 +104,7 @@ def _kind(term: str) -> Any:
 
 def _map(value: Any) -> Any:
     """The map that a value is, or refers to, or is derived from; None: it is none."""
-    if value.type.strip_typedefs().code in _REFERENCES:
-        value = value.referenced_value()
+    value = elements.referent(value)
     if value.type.strip_typedefs().code != gdb.TYPE_CODE_STRUCT:
         return None
     value = nodes.of_library(value)

@@ -7,10 +7,10 @@ from typing import Any
 
 import gdb
 
+from . import elements
 from .functions import function
 
 CALL = re.compile(r"(?<![\w$.>])(?:(?:::)?\bstd::)?get\s*<\s*(\d+)\s*>\s*\(")
-_REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 _IN_STD = r"std::(?:\w+::)*"
 
 
@@ -21,8 +21,7 @@ def for_gdb(expression: str) -> str:
 @function("_rdb_get")
 def _get(number: Any, of: Any) -> Any:
     """Element NUMBER of a std::tuple, pair or array, or of a variant that has this alternative."""
-    if of.type.strip_typedefs().code in _REFERENCES:
-        of = of.referenced_value()
+    of = elements.referent(of)
     place, kind = int(number), of.type.strip_typedefs()
     found = re.match(rf"{_IN_STD}(tuple|pair|array|variant)<", kind.unqualified().name or "")
     if found is None:

@@ -13,10 +13,10 @@ import gdb
 
 from . import elements, symbols
 from .functions import function
+from .quoting import TEXTS
 
 _CLASS = re.compile(r"std::(?:\w+::)*(atomic|optional)<")
 _LANGUAGES = ("c++", "c", "asm")  # of frames of libraries, too
-_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 _NAME = r"(?:\(\*\$_rdb_at_\d+\)|\$_rdb_bound\(\d+\)|(?<![\w$.>:])(?:::)?[A-Za-z_][\w:]*)"
 _TERM = re.compile(
     rf"(?P<star>(?:(?<=[-+/%&|^!<>=?:(,])|^)\s*\*\s*)?"
@@ -33,7 +33,7 @@ def for_gdb(expression: str) -> str:
     """EXPRESSION with what GDB takes for these classes; alone they stay what they are."""
     if elements.language("") not in _LANGUAGES:
         return expression
-    plain = _TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+    plain = TEXTS.sub(lambda found: "_" * len(found[0]), expression)
     parts: list[str] = []
     end = 0
     for found in _TERM.finditer(plain):
@@ -70,14 +70,9 @@ def for_gdb(expression: str) -> str:
 
 def _value(term: str) -> Any:
     try:
-        value = gdb.parse_and_eval(term)
-        kind = value.type.strip_typedefs()
-        return value.referenced_value() if kind.code in _REFERENCES else value
+        return elements.referent(gdb.parse_and_eval(term))
     except gdb.error:
         return None
-
-
-_REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 
 
 def _is_type(of: Any) -> bool:
