@@ -100,6 +100,8 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 	if (source->asks(sig, info, uc))
 		return;
 	if (RDB_RUNS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
+		if (!replaying() && sig == SIGTRAP && info->si_code == TRAP_TRACE)
+			rdb_fatal("the program sets the trap flag to step through itself, which rdb does not support");
 		if (!handled(sig, info, uc))
 			no_frame(info, uc);
 		else if (lower.mode->handled)

@@ -58,3 +58,13 @@ def test_an_empty_ld_bind_now_does_not_bind(rdb: Rdb, monkeypatch: pytest.Monkey
     monkeypatch.setenv("LD_BIND_NOW", "")
     done = rdb("run", "--name", "it", "--", "/usr/bin/printenv", "LD_BIND_NOW")
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+
+
+def test_a_program_that_steps_through_itself_is_refused(rdb: Rdb, build: Build) -> None:
+    program = build("trap_flag.c")
+    assert deadlines.native([program]).stdout == "before\n5 steps\n"
+    done = rdb("run", "--name", "it", "--", program)
+    assert (done.returncode, done.stdout) == (125, "before\n"), done.stderr
+    assert "the program sets the trap flag to step through itself" in done.stderr
+    replayed = rdb("replay", "it", "--verify")
+    assert replayed.returncode == 0, replayed.stderr
