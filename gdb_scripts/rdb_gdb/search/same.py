@@ -17,7 +17,7 @@ import gdb
 
 from .. import link
 from ..state import place
-from ..values import cpython
+from ..values import cpython, predicates
 from ..values.binding import Values
 from ..values.elementwise import NOTHING
 from ..values.predicates import Evaluation
@@ -30,12 +30,14 @@ Verdicts = list[tuple[str, str]]
 
 @contextmanager
 def exactly() -> Iterator[None]:
-    """Context in which GDB reads only the memory that it needs, without its caches."""
+    """Context in which GDB reads only the memory that it needs, without its caches, and leaves
+    scalars to the agent."""
     kept = {name: gdb.parameter(name) for name in ("stack-cache", "code-cache")}
     for name in kept:
         gdb.execute(f"set {name} off", to_string=True)
     try:
-        yield
+        with predicates.of_scalars():
+            yield
     finally:
         for name, value in kept.items():
             gdb.execute(f"set {name} {'on' if value else 'off'}", to_string=True)

@@ -72,7 +72,7 @@ class Array:
                     "is not a number."
                 )
             found = found.member(member.address, member.leaf)
-        kind = _kind(found.kind, text)
+        kind = kind_of(found.kind, text)
         dimensions = [(0, found.count, 0)]
         return cls(found.address, kind, dimensions, text, spoken, nodes=found, member=member)
 
@@ -198,10 +198,10 @@ def _array(text: str, value: Any, spoken: str, path: str) -> Array:
         raise gdb.error(f"the elements of {text} have no members: {leaf}.")
     if re.match(r"std::(\w+::)*complex<", leaf.name or ""):
         array.is_complex, of = True, leaf.template_argument(0).strip_typedefs()
-        array.kind = _kind(of, text)
+        array.kind = kind_of(of, text)
     else:
         array.is_complex = leaf.code == gdb.TYPE_CODE_COMPLEX
-        array.kind = _kind(leaf, text)
+        array.kind = kind_of(leaf, text)
     if array.is_complex:
         array.dimensions.insert(0, (0, 2, leaf.sizeof // 2))
     return array
@@ -225,12 +225,14 @@ def _member(text: str, kind: Any, path: str, spoken: str) -> Array:
         found = located(within, value)
         if found is None:
             leaf = value.type.strip_typedefs()
-            found = Array(int(value.address), _kind(leaf, text + path), [], path, spoken, leaf=leaf)
+            found = Array(
+                int(value.address), kind_of(leaf, text + path), [], path, spoken, leaf=leaf
+            )
     except gdb.MemoryError:
         raise gdb.error(away) from None
     if found.nodes or not 0 <= found.address < kind.sizeof:
         raise gdb.error(away)
-    if _is_of_bits(kind, path):
+    if is_of_bits(kind, path):
         raise gdb.error(f"{path} of {text} is a bit-field.")
     found.base = re.sub(rf"{re.escape(_EACH)}|\.({'|'.join(elements.STD_ARRAY)})", "", found.base)
     found.spoken = spoken
@@ -251,12 +253,12 @@ def _within(path: str) -> str:
     return said
 
 
-def _is_of_bits(kind: Any, path: str) -> bool:
+def is_of_bits(kind: Any, path: str) -> bool:
     """Is the last member of PATH a bit field?"""
     name = re.search(r"(\w+)\s*$", path)
     fields = [one for one in kind.fields() if name and hasattr(one, "bitpos")]
     return any(one.name == name[1] and one.bitsize for one in fields if name) or any(
-        _is_of_bits(one.type.strip_typedefs(), path)
+        is_of_bits(one.type.strip_typedefs(), path)
         for one in fields
         if one.type.strip_typedefs().code in _STRUCTURES
     )
@@ -266,12 +268,12 @@ def _fixed_size(kind: Any) -> bool:
     return any(one.name in elements.STD_ARRAY for one in kind.fields())
 
 
-def _kind(kind: Any, text: str) -> int:
+def kind_of(kind: Any, text: str) -> int:
     code, size = kind.code, kind.sizeof
     if code == gdb.TYPE_CODE_COMPLEX:
         code, size = gdb.TYPE_CODE_FLT, size // 2
     if code == gdb.TYPE_CODE_RANGE:
-        return _kind(kind.target().strip_typedefs(), text)
+        return kind_of(kind.target().strip_typedefs(), text)
     if code == gdb.TYPE_CODE_FLT and size in _REALS and "128" not in str(kind):
         return _REALS[size]
     if code == gdb.TYPE_CODE_PTR:

@@ -17,6 +17,7 @@ from . import elements, pynames, subscripts, symbols
 from .arrays import Array, NoArray, located, referred
 from .bits import folded
 
+_SUM = 4  # interposer/interface/agent.h: enum agent_array_fold
 # interposer/interface/agent.h: enum agent_array_op
 _LOAD, _NUMBER, _ABS, _NEGATE, _NOT, _FINITE, _NAN = range(1, 8)
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = range(8, 12)
@@ -50,6 +51,8 @@ class Plan:
     fold: int
     arrays: list[Array] = field(default_factory=list)
     steps: list[tuple[int, int, float, float]] = field(default_factory=list)
+    type: Any = None
+    """GDB's type of the value; None: that follows from the fold and the elements."""
 
     def request(self) -> dict[str, Any]:
         """The plan as JSON for the server.  Raises gdb.error."""
@@ -212,6 +215,13 @@ def _operand(plan: Plan, text: str) -> None:
         _number(plan, float(value) if real else int(value))
         return
     _load(plan, array)
+
+
+def alone(array: Array, type_: Any) -> Plan:
+    """The plan whose value is the only element of ARRAY."""
+    plan = Plan(_SUM, type=type_)
+    _load(plan, array)
+    return plan
 
 
 def _load(plan: Plan, array: Array) -> None:

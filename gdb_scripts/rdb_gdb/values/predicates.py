@@ -7,13 +7,14 @@ the expression as a string: `break f if !$allfinite("e")`, in Fortran `print $ma
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import gdb
 
-from . import cpython, elements, intrinsics, pyvalues, subscripts, symbols
+from . import cpython, elements, intrinsics, pyvalues, scalars, subscripts, symbols
 from .arrays import Array
 from .elementwise import OF_ONE, Plan, joined, planned
 from .own_frames import own_symtab
@@ -62,8 +63,7 @@ class Evaluation:
 
     @property
     def needs_place(self) -> bool:
-        """Does the rest depend on the position?"""
-        return bool(re.search(r"[A-Za-z_$]", _ELSEWHERE.sub("", self.text)))
+        return needs_place(self.text)
 
     def decided(self) -> list[str]:
         """The deciding elements with their values at the position."""
@@ -93,6 +93,11 @@ class Evaluation:
             finally:
                 _read.extend(self.python.read)
         return intrinsics.narrowed(gdb.parse_and_eval(self.text))
+
+
+def needs_place(text: str) -> bool:
+    """Does the rest of an expression depend on the position?"""
+    return bool(re.search(r"[A-Za-z_$]", _ELSEWHERE.sub("", text)))
 
 
 _last = Evaluation()
@@ -143,8 +148,35 @@ def value(expression: str) -> Any:
     one.python = pyvalues.expression(rest(expression))
     one.text = rest(expression)
     if one.python is None:
-        one.text = subscripts.for_gdb(intrinsics.for_gdb(one.text))
+        one.text = subscripts.for_gdb(intrinsics.for_gdb(_with_scalars(one.text, found)))
     return one.of(found)
+
+
+def _with_scalars(text: str, found: list[Any]) -> str:
+    """The rest of an expression, with convenience variables also in place of its scalars if nothing
+    else in it depends on the position.  Adds their values to FOUND."""
+    if not _of_scalars:
+        return text
+    replaced, plans = scalars.planned(text, len(found))
+    if not plans or needs_place(replaced):
+        return text
+    values = [_of_plan(plan)[0] for plan in plans]
+    found += map(_in_gdb, plans, values)
+    return replaced
+
+
+_of_scalars = False
+
+
+@contextmanager
+def of_scalars() -> Iterator[None]:
+    """Context in which scalars of an expression are read as predicates are, by the agent."""
+    global _of_scalars
+    _of_scalars = True
+    try:
+        yield
+    finally:
+        _of_scalars = False
 
 
 def rest(expression: str) -> str:
@@ -269,19 +301,25 @@ def alone(name: str, argument: str) -> Any:
 def _evaluated(name: str, argument: str) -> Any:
     fold, wrapped = FOLDS[name]
     plan = planned(fold, wrapped.format(f"({argument})"))
-    _last.folds.append(plan)
-    try:
-        found, number, nodes = plan.run()
-    except gdb.MemoryError:
-        _last.refused = True
-        raise
+    found, number, nodes = _of_plan(plan)
     _read.extend(array.span for array in plan.arrays if not array.nodes)
     if plan.fold not in (_COUNT, _SUM, _CHECKSUM) and number is not None:
         _last.deciding += [(one, number, nodes[place]) for place, one in enumerate(plan.arrays)]
     return _in_gdb(plan, found)
 
 
+def _of_plan(plan: Plan) -> tuple[float | int, int | None, list[int]]:
+    _last.folds.append(plan)
+    try:
+        return plan.run()
+    except gdb.MemoryError:
+        _last.refused = True
+        raise
+
+
 def _in_gdb(plan: Plan, found: float | int) -> Any:
+    if plan.type is not None:
+        return scalars.of_type(found, plan.type)
     if plan.fold in _TRUTHS:
         return gdb.Value(bool(found))
     if plan.fold not in (_COUNT, _CHECKSUM) and any(one.is_real for one in plan.arrays):
