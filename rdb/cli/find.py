@@ -23,6 +23,7 @@ from rdb.commands.quoting import has_predicate
 from rdb.errors import DamagedRecording, Usage
 from rdb.recording import Job, open_job
 from rdb.recording.query.find import find_events
+from rdb.recording.query.names import hint_of_names
 from rdb.recording.query.query import Query, of_events
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
@@ -44,7 +45,12 @@ def find_command(args: argparse.Namespace) -> int:
     search = partial(_search, args.job, args.rank, args.query, args.way, _limit(args))
     parts = _side_by_side(search, job.ranks)
     counts = {rank: count for rank, (_, count) in zip(job.ranks, parts, strict=True)}
-    return _show(job, args, itertools.chain(*(rows for rows, _ in parts)), counts)
+    code = _show(job, args, itertools.chain(*(rows for rows, _ in parts)), counts)
+    if job.ranks and not any(counts.values()):
+        hint = hint_of_names(Query(args.query), job.rank(job.ranks[0]))
+        if hint:
+            print(f"rdb: {hint}", file=sys.stderr)
+    return code
 
 
 def _side_by_side(search: Callable[[int], Found], ranks: Sequence[int]) -> list[Found]:

@@ -18,6 +18,7 @@ from rdb.recording.log.record import Record
 from rdb.recording.log.syscalls import SYSCALLS
 from rdb.recording.query.fields import PATH_ARGUMENT
 from rdb.recording.query.find import find_events
+from rdb.recording.query.names import hint_of_names
 from rdb.recording.query.query import Query, of_events
 from rdb.replay.arrays import ArrayPlan
 from rdb.replay.protocol import Seen
@@ -139,7 +140,8 @@ class Searches:
         """{"query", "way": next|prev|all, "limit", "first", "last"}: events that match a query.
 
         `rows`: at most "limit" runs of events of one record; `count`: number of events;
-        `records`: number of runs.  "first" and "last" bound the search instead of the position.
+        `records`: number of runs; `hint` if there are none.  "first" and "last" bound the search
+        instead of the position.
         """
         asked = _options(text)
         query = Query(asked["query"])
@@ -168,6 +170,7 @@ class Searches:
                     rows.append({"event": event, "at_ns": found.record.at_ns, "text": text, **ends})
                 if asked["way"] != "all" and len(rows) == asked["limit"]:
                     break
+        answer["hint"] = "" if answer["count"] else hint_of_names(query, self._recording)
         return answer
 
     def _notice(self, text: str) -> Answer:

@@ -19,6 +19,7 @@ from ..values.words import functions_named, names_of_python, unknown_everywhere
 from . import searching, stores
 
 _LOOKS = 33  # events at which the names are searched
+_GOLDEN = 0.6180339887
 _CALLS = 500
 _CHANGES = 8  # of the number of references to a function
 _NOWHERE = "the program has no variable and no function of this name."
@@ -31,7 +32,7 @@ def _looks(
 ) -> Iterator[set[int]]:
     """Sets of events at which to search the names.
 
-    First events spread evenly, then events ever closer to both ends, as most events may be the
+    First events spread over all, then events ever closer to both ends, as most events may be the
     program's start, then MPI calls, of which there are few during loading.  For Python, whose start
     is long, events ever closer to the end come first, then to the end of the program's own code.
     LOOKED: event -> does Python code of the program's own run there?
@@ -48,7 +49,7 @@ def _looks(
                 seek(middle, 0)
                 low, high = (middle, high) if pynames.runs() else (low, middle)
             yield {low, *(low - (1 << bit) for bit in range((low - first).bit_length()))}
-    yield {first + (last - first) * at // (_LOOKS - 1) for at in range(_LOOKS)}
+    yield _spread(first, last)
     near = [1 << bit for bit in range(((last - first) // _LOOKS).bit_length())]
     yield {last - distance for distance in near}
     yield {first + distance for distance in near}
@@ -63,7 +64,14 @@ def _some_of(query: str, first: int, last: int) -> set[int]:
     # Not `all`, which reads the whole log to count the events.
     options = {"query": query, "way": "next", "limit": _CALLS, "first": first, "last": last}
     found = [row["event"] for row in searching.ask("find-event", **options)["rows"]]
-    return set(found[:: -(-len(found) // _LOOKS) or 1])
+    return {found[at] for at in _spread(0, len(found) - 1)} if found else set()
+
+
+def _spread(first: int, last: int) -> set[int]:
+    """Numbers from FIRST to LAST, one in each of equal parts, and not at the same place of each:
+    what a program does at every n-th event would lie between numbers at equal distances."""
+    part = (last - first) / (_LOOKS - 1)
+    return {min(first + int((at + at * _GOLDEN % 1) * part), last) for at in range(_LOOKS)}
 
 
 class Judge:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ _REASONS = 3
 _BATCH = 64  # size of the first batch; on the way back each batch is searched forwards
 _BATCH_MAX = 4096
 _AND = re.compile(r"\s+and\s+")
-_NAME_BEFORE = re.compile(r"(?!not\b|sizeof\b)([A-Za-z_][\w.]*)\s+(?=[\w(!'\"-])")
+_NAME_BEFORE = re.compile(r"(?!not\b|sizeof\b)([A-Za-z_][\w.]*)\s+(?=[\w('\"]|!(?!=)|-\S)")
 
 
 def split(query: str) -> tuple[str, dict[str, str]]:
@@ -44,7 +45,8 @@ def split(query: str) -> tuple[str, dict[str, str]]:
             of_log.append(part)
             continue
         named = _NAME_BEFORE.match(part)  # `mpi.recv !allfinite(u)` needs no `and`
-        if named is not None and _is_of_log(named[1])[0]:
+        # Alone, a name that is nearly that of an event would be a query with a mistake.
+        if named is not None and _is_of_log(f"{named[1]} and event >= 0")[0]:
             of_log.append(named[1])
             part = part[named.end() :]
         of_program[part] = hint
@@ -79,16 +81,26 @@ class Search:
     """Searches event by event, so that an event at which it is true only briefly is found."""
 
     def __init__(
-        self, query: str, judges: Sequence[Judge] = (), called: str = "find-event"
+        self,
+        query: str,
+        judges: Sequence[Judge] = (),
+        called: str = "find-event",
+        wanted: str = "good",
+        most: tuple[int, int] = (sys.maxsize, sys.maxsize),
     ) -> None:
-        """JUDGES: further expressions that must be true.  CALLED: name in the progress line."""
+        """JUDGES: further expressions, which may be bound already.  CALLED: name in the progress
+        line.  WANTED: the verdict of all expressions.  MOST: events that are looked at, and those
+        of them at which GDB evaluates it, after which the search gives up."""
         self._of_log, self._hints = split(query)
         self._judges = [*judges, *map(Judge, self._hints)]
+        self._wanted, self._most = wanted, most
         self._whys: Counter[str] = Counter()
         self._progress = searching.Progress(called)
         self._span = (0, 0)
-        self.looked = 0
+        self.looked = self._evaluated = 0
         self.undefined = 0
+        self.given_up: int | None = None
+        """The event at which it was."""
         self.interrupted = False
 
     @property
@@ -102,7 +114,7 @@ class Search:
         self._span = (last, first) if backwards else (first, last)
         try:
             with link.calm(), raising():
-                for judge in self._judges:
+                for judge in (one for one in self._judges if one.binding is None):
                     self._bind(judge, info["first_event"], info["last_event"])
                 # GDB 13 crashes when an outer frame is selected and the stack cache is turned off.
                 gdb.newest_frame().select()
@@ -141,7 +153,7 @@ class Search:
     def elements(self, event: int) -> list[str]:
         """The elements that decide it at an event at which it is true."""
         self._look(event)
-        if any(judge.verdict()[0] != "good" for judge in self._judges):
+        if any(judge.verdict()[0] != self._wanted for judge in self._judges):
             raise gdb.GdbError(
                 f"find-event: at event {event} the query was true once, but not the second time"
             )
@@ -154,9 +166,13 @@ class Search:
         """Those of EVENTS at which it is true, in order."""
         event = next(events, None)
         while event is not None:
+            if self.looked >= self._most[0] or self._evaluated >= self._most[1]:
+                self.given_up = event
+                return
             self._look(event)
             same.notice()
             verdicts = [judge.verdict() for judge in self._judges]
+            self._evaluated += 1
             until = same.on(event, verdicts, last)
             if self._true(verdicts):
                 yield Found(event, self, self._elements())
@@ -217,4 +233,4 @@ class Search:
         self.looked += 1
         self.undefined += bool(whys)
         self._whys.update(whys)
-        return all(verdict == "good" for verdict, _ in verdicts)
+        return all(verdict == self._wanted for verdict, _ in verdicts)

@@ -109,6 +109,8 @@ class Query:
         self._of_messages = False  # evaluated for each message or verbs request of an event
         self._each = False  # it uses `event` in a way that must be evaluated for each event
         self._edges: set[int] = set()  # event numbers at which a comparison may change
+        self._fields: dict[str, None] = {}
+        self._named = False  # it names an event
         self.first, self.last = 0, sys.maxsize
         """The query is true of no event outside of these bounds."""
         tree = self._parsed(self.text)
@@ -129,6 +131,12 @@ class Query:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return self._parsed(node.value)
         return node
+
+    @property
+    def fields_alone(self) -> list[str]:
+        """The fields in a query that names no event: it could be meant for the program's
+        variables."""
+        return [] if self._named else list(self._fields)
 
     def matches(
         self,
@@ -215,6 +223,7 @@ class Query:
                 word = _word(node)
                 if word.lower() not in field_names() or word.lower() in event_names():
                     name = self._event_name(word)
+                    self._named = True
                     self._of_messages |= name in OF_MESSAGES
                     return lambda event: event.is_a(name)
         return self._operand(node)
@@ -327,6 +336,7 @@ class Query:
     def _field(self, word: str) -> Term:
         name = word.lower()
         if name in field_names():
+            self._fields[word] = None
             self.uses_paths |= name == "path"
             self._uses_time |= name == "time"
             self._each |= name == "event"
