@@ -93,6 +93,7 @@ class Bisecting:
             "bad_at": str(bad.place),
             "until": str(bad.until),
             "edge": bad.edge,
+            "good": bad.good,
             "again": bad.again,
             **self._search.looked._asdict(),
         }

@@ -51,6 +51,7 @@ class BadAtFirst(Refused):
     before: Position | None = None  # the instruction before that
 
     edge: Edge | None = None  # a later change from good to bad
+    good: int | None = None  # without a later change: the first event at which it is good
     again: int | None = None  # a later event at which it is good
 
     def __init__(self, reason: str, place: Position, until: Position) -> None:
@@ -261,8 +262,9 @@ class Bisect(Inside):
             said += self._why()
             until = place
         if good is not None and not edges:
-            said += f"; true at event {good}, and false at no later one"
+            said += f"; true at event {good}"
         bad = BadAtFirst(said, place, until)
+        bad.good = None if edges else good
         if edges:
             bad.edge = edges[0]
             bad.again = self._again(self._high if edges[0][1] is None else edges[0][1])

@@ -11,6 +11,7 @@ import gdb
 from .. import link
 from ..search import edges, searching
 from ..search.evaluate import Judge
+from ..search.predicate_events import Search
 from ..state import history, place
 from ..values import quoting
 from ..values.lookups import Undefined
@@ -21,6 +22,7 @@ _USAGE = (
     "bisect EXPRESSION [--first|--last] [--from POSITION] [--to POSITION] "
     "[--depth event|statement|instruction] [--jobs N] [--json] [--progress]"
 )
+_MOST = (20_000, 500)  # events looked at, where a change may have been passed over
 _BINDING = 0.05  # share of the progress for binding the names
 # Errors that are the result of the search: there is no such change, or it cannot be searched.
 _NOWHERE = (link.Refused, quoting.Constant, quoting.Unreadable, Undefined)
@@ -119,9 +121,14 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         request["alive"], request["defined"] = judge.exits, judge.bound_at
         answer = link.ask("bisect-start", _packed(request))
         started = True
-        answer = _asked(judge, answer, say)
+        until = last if high is None else high
+        try:
+            answer = _asked(judge, answer, say)
+        except link.Refused as refused:
+            request["defined"] = _passed_over(judge, refused, first, until)
+            answer = _asked(judge, link.ask("bisect-start", _packed(request)), say)
         if "refused" in answer:
-            answer = _past_what_is_bad_at_first(judge, answer, request, progress, say)
+            answer = _past_what_is_bad_at_first(judge, answer, request, until, progress, say)
         if depth != "event":
             edges.refine(judge, answer, last_one, progress)
         return answer
@@ -154,10 +161,24 @@ def _asked(judge: Judge, answer: dict[str, Any], say: Callable[..., None]) -> di
     return answer
 
 
+def _passed_over(judge: Judge, refused: link.Refused, first: int, last: int) -> int:
+    """The first event at which the expression is false, among all and not only those that the
+    search has looked at.  Raises REFUSED, with how many there were, if there is none."""
+    rest = Search("", [judge], "bisect", "bad", _MOST)
+    found = next(rest.run(first, last), None)
+    if rest.interrupted:
+        raise KeyboardInterrupt
+    if found is not None:
+        return found.event
+    end = "on" if rest.given_up is None else f"to {rest.given_up - 1}"
+    raise link.Refused(f"{refused}; false at none of the {rest.looked} events from {first} {end}")
+
+
 def _past_what_is_bad_at_first(
     judge: Judge,
     bad: dict[str, Any],
     request: dict[str, Any],
+    until: int,
     progress: searching.Progress,
     say: Callable[..., None],
 ) -> dict[str, Any]:
@@ -166,10 +187,12 @@ def _past_what_is_bad_at_first(
     try:
         return edges.between_events(judge, bad, request["last"], request["events_only"], progress)
     except link.Refused as refused:
-        if bad["edge"] is None:
+        low, high = bad["edge"] or (bad["good"], None)
+        if low is None:
             raise
-        low, high = bad["edge"]
         later = {**request, "low": low, "high": request["high"] if high is None else high}
+        if bad["edge"] is None:
+            later["defined"] = _passed_over(judge, refused, low, until)
         answer = _asked(judge, link.ask("bisect-start", _packed(later)), say)
         return {**answer, "earlier": str(refused), "again": bad["again"]}
 
