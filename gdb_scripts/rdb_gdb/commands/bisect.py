@@ -122,9 +122,12 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         answer = link.ask("bisect-start", _packed(request))
         started = True
         until = last if high is None else high
+        verdicts: set[str] = set()
         try:
-            answer = _asked(judge, answer, say)
+            answer = _asked(judge, answer, say, verdicts)
         except link.Refused as refused:
+            if "good" not in verdicts:
+                raise
             request["defined"] = _passed_over(judge, refused, first, until)
             answer = _asked(judge, link.ask("bisect-start", _packed(request)), say)
         if "refused" in answer:
@@ -149,15 +152,23 @@ def _packed(request: dict[str, Any]) -> str:
     return json.dumps(request).encode("utf-8").hex()
 
 
-def _asked(judge: Judge, answer: dict[str, Any], say: Callable[..., None]) -> dict[str, Any]:
-    """Answers the questions of the search until it has a result."""
+def _asked(
+    judge: Judge,
+    answer: dict[str, Any],
+    say: Callable[..., None],
+    verdicts: set[str] | None = None,
+) -> dict[str, Any]:
+    """Answers the questions of the search until it has a result.  Adds its answers to VERDICTS."""
     while "ask" in answer:
         if link.pressed():
             raise KeyboardInterrupt
         place.forget(answer)
         share = _BINDING + (1 - _BINDING) * answer["progress"]
         say(share, answer["event"], answer["so_far"])
-        answer = link.ask("bisect-answer", ":".join(judge.verdict()))
+        verdict = judge.verdict()
+        if verdicts is not None:
+            verdicts.add(verdict[0])
+        answer = link.ask("bisect-answer", ":".join(verdict))
     return answer
 
 
