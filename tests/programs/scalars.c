@@ -34,13 +34,20 @@ static char glyph;
 static struct part part, other;
 static int *where = &i32;
 
+static void note(int *kept)
+{
+	kept[0] += kept[1] % 3;
+}
+
 static void step(int turn, double local)
 {
-	int mine = turn * 30;
+	int mine = turn * 30, kept[2] = {turn, turn + 1};
 	getppid();
 	mine -= 100;
+	note(kept);
 	getppid();
-	f32 += (float)mine + (float)local;
+	note(kept);
+	f32 += (float)mine + (float)local + (float)kept[0];
 }
 
 int main(void)

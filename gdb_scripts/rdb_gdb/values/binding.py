@@ -61,6 +61,12 @@ _TERM_OF_FORTRAN = r"(?:\s*%\s*\w+|\([^()]*\))*"
 Values = Sequence[tuple[float, float]]
 # rbx, rbp, rsp, r12 to r15, rip, fs_base, the thread (interface/agent.h: struct agent_gpr)
 _KEPT = sum(1 << number for number in (1, 6, 7, 12, 13, 14, 15, 16, 24, 27))
+# rbp, rsp, rip, fs_base, the thread: what the addresses of frames are computed from
+_OF_FRAMES = sum(1 << number for number in (6, 7, 16, 24, 27))
+_IN_ITS_FRAME = re.compile(
+    r" is a (variable at frame base reg \$r[bs]p offset \S+|"
+    r"complex DWARF expression:\s+0: DW_OP_fbreg -?\d+)\s*\.?\s*\Z"
+)
 _ABANDONED = re.compile(r"signaled while in a function called(?s:.*?)\n\((.+)\) will be aband")
 _THREADS_MAX = 16  # threads that are searched for a function, at most
 _OF_PYTHON = sum(1 << number for number in (16, 24, 27))  # rip, fs_base, the thread
@@ -80,6 +86,7 @@ class Binding:
         self._function: tuple[Any, ...] | None = None
         self._function_name = ""
         self._by_place = False
+        self._fixed: bool | None = None  # are its locals at fixed places of their frame?
         self._python: dict[str, pynames.Meaning] = {}
         self.evaluation = predicates.Evaluation()
         """How the last value was computed."""
@@ -162,7 +169,8 @@ class Binding:
 
     def registers(self) -> int | None:
         """Registers that the value depends on besides memory: bit n is register n of Gpr; None: not
-        known.  For an outer frame these are the callee-saved registers."""
+        known.  For an outer frame these are the callee-saved registers, of which variables at fixed
+        places of their frame need those of the frames alone."""
         if "$" in re.sub(
             rf"{re.escape(texts.SAME)}s?\b|{re.escape(texts.DEFERRED)}\b", "", self.expression
         ):
@@ -177,7 +185,18 @@ class Binding:
             if len(gdb.selected_inferior().threads()) > 1:
                 return None  # another thread's registers
             frame = None
-        return _KEPT if _is_outer(frame) else None
+        if not _is_outer(frame):
+            return None
+        return _OF_FRAMES if frame is not None and self._in_its_frame(frame) else _KEPT
+
+    def _in_its_frame(self, frame: Any) -> bool:
+        if self._fixed is None:
+            with self._selected(frame):
+                self._fixed = self._this is None and all(
+                    _IN_ITS_FRAME.search(str(gdb.execute(f"info address {name}", to_string=True)))
+                    for name in (one.in_frame for one in self._variables if one.needs_frame)
+                )
+        return self._fixed
 
     def need_meaning(self, frame: Any) -> None:
         """Raises Unbound, Unsuited or Unreadable if GDB cannot evaluate the expression in this
