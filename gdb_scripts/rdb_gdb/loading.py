@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -26,7 +26,9 @@ def load() -> None:
     """Imports all modules, then calls their functions."""
     for layer in LAYERS:
         package = importlib.import_module(f"{__package__}.{layer}")
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
+        for file in sorted(os.listdir(package.__path__[0])):
+            name, kind = os.path.splitext(file)
+            if kind == ".py" and name != "__init__":
+                importlib.import_module(f"{package.__name__}.{name}")
     while _steps:
         _steps.pop(0)()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -31,6 +32,15 @@ def test_opening(gdb: Gdb, recorded: Recorded) -> None:
     state = gdb.state()
     assert state["at_start"] and state["event"] == 0 and state["history"] == 0
     assert "not found" not in gdb.run("info sharedlibrary")
+
+
+def test_modules_for_rare_commands_are_imported_at_their_use(gdb: Gdb) -> None:
+    script = "import sys; print(*sorted({'ctypes', 'pathlib', 'pickle', 'socket', 'subprocess'} & "
+    script += "set(sys.modules)))"
+    bare = subprocess.run(
+        ["gdb", "-nx", "-batch", "-ex", f"python {script}"], capture_output=True, check=True
+    )
+    assert gdb.run(f"python {script}").strip() == bare.stdout.decode().strip()
 
 
 @pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])

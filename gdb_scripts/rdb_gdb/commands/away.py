@@ -9,7 +9,6 @@ variables, catchpoints of processes and signals, watchpoints that wait for their
 from __future__ import annotations
 
 import os
-import pickle
 import re
 from typing import Any
 
@@ -40,6 +39,8 @@ class Leave(Command):
     more than these would be lost."""
 
     def invoke(self, argument: str, from_tty: bool) -> None:
+        import pickle
+
         log = history.log
         log.settle()
         why = _irreplaceable()
@@ -66,6 +67,8 @@ class Return(Command):
     """Restore what `rdb-leave` wrote in another GDB: rdb-return FILE"""
 
     def invoke(self, argument: str, from_tty: bool) -> None:
+        import pickle
+
         with open(argument.strip(), "rb") as file:
             made = pickle.load(file)
         log = history.log

@@ -7,12 +7,9 @@ fork(2) copies only the calling thread.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import signal
-import socket
-import subprocess
 from typing import Any
 
 import gdb
@@ -24,7 +21,6 @@ from .command import Command, command, take_over
 
 _DEADLINE_S = 60.0
 _PR_SET_PDEATHSIG = 1  # prctl(2)
-_libc = ctypes.CDLL(None)
 _server: Any = None
 _made = 0
 
@@ -37,6 +33,10 @@ class Template(Command):
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         global _server
+        import ctypes
+        import subprocess
+
+        libc = ctypes.CDLL(None)
         job, rank, folder = gdb.string_to_argv(argument)
         opening.prepare()
         path = os.path.join(folder, "server")
@@ -47,7 +47,7 @@ class Template(Command):
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=_ends_with_us,
+            preexec_fn=lambda: _end_with_us(libc),
         )
         if not _server.stdout.readline():
             raise gdb.GdbError(opening.why_not([*serve, "--stdio"]) or f"cannot open {job}")
@@ -58,8 +58,8 @@ class Template(Command):
         gdb.execute("backtrace", to_string=True)
 
 
-def _ends_with_us() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+def _end_with_us(libc: Any) -> None:
+    libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
 
 
 @command("rdb-fork", gdb.COMMAND_STATUS)
@@ -71,6 +71,8 @@ class Fork(Command):
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         global _made
+        import socket
+
         rank, where, folder = gdb.string_to_argv(argument)
         _made += 1
         path = os.path.join(folder, f"server-{_made}")
@@ -85,6 +87,8 @@ class Fork(Command):
 
 def _stand_alone(listener: Any, where: str, path: str) -> None:
     """In the copy: replaces the descriptors shared with the template by its own."""
+    import socket
+
     os.setsid()
     with socket.socket(socket.AF_UNIX) as talk:
         talk.connect(path)
@@ -148,6 +152,8 @@ def _new_server(listener: Any) -> None:
 
 def _remote() -> int:
     """The descriptor of GDB's connection to the server.  Raises OSError."""
+    import socket
+
     for fd in _descriptors():
         if fd > 2 and os.readlink(f"/proc/self/fd/{fd}").startswith("socket:"):
             with socket.socket(fileno=os.dup(fd)) as one:

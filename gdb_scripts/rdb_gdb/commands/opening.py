@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
-import subprocess
 
 import gdb
 
@@ -86,6 +84,8 @@ def use_sources(folder: str | None) -> None:
 def why_not(serve: list[str]) -> str | None:
     """The server's error message: runs it again without input, at whose end it ends; None: it has
     no error."""
+    import subprocess
+
     done = subprocess.run(serve, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     gdb.set_convenience_variable("_rdb_exit_code", done.returncode)  # rdb/session/debugger.py
     lines = done.stderr.decode(errors="replace").strip().splitlines()
@@ -106,6 +106,8 @@ def rdb_command() -> list[str]:
         ):
             if os.access(candidate, os.X_OK):
                 return [candidate]
+    import shutil
+
     found = shutil.which("rdb")
     if found is None:
         raise gdb.GdbError("cannot find rdb: set RDB_EXECUTABLE to its path")

@@ -10,7 +10,6 @@ import importlib
 import os
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import gdb
@@ -45,6 +44,8 @@ def _known(objfile: Any) -> bool:
 
 def _folder() -> str | None:
     """The folder of the printers, from the package's script in GDB's folder; None: not found."""
+    from pathlib import Path
+
     scripts = Path(gdb.PYTHONDIR).parent / "auto-load"
     for script in sorted(scripts.glob(f"**/{_LIBRARY}*-gdb.py")):
         found = _FOLDER.search(script.read_text(encoding="utf-8"))
