@@ -238,6 +238,20 @@ def test_bisect_finds_the_statement(gdb: Gdb, recorded: Recorded) -> None:
     assert gdb.state()["at_start"]
 
 
+def test_bisect_does_not_read_debug_information_for_a_name_that_gdb_knows(
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("RDB_TRACE", "rsp")
+    monkeypatch.setenv("RDB_TRACE_FILE", str(trace))
+    with recorded.gdb() as gdb:
+        gdb.run("goto end")
+        gdb.run("bisect counter < 1000")
+        assert "qRdb.bisect-start" in trace.read_text() and "qRdb.lacks" not in trace.read_text()
+        assert "No symbol" in gdb.fails("bisect nowhere < 1000")
+        assert "qRdb.lacks" in trace.read_text()
+
+
 def test_bisect_of_several_edges(gdb: Gdb, recorded: Recorded) -> None:
     first = json.loads(gdb.run("bisect good --json"))
     assert (first["before"], first["after"]) == ("1", "0")

@@ -92,18 +92,23 @@ def unknown_everywhere(text: str) -> str | None:
 
     Raises Unreadable if the text is no expression even without such names.
     """
+    unbound: list[tuple[int, int, str]] = []
+    for start, end, name in names(text):
+        try:
+            value_key(name)
+        except Unbound:
+            unbound.append((start, end, name))
+    if not unbound:
+        return None  # before the costly question: the server reads all debug information for it
     python = cpython.running() is not None or not lacks("_PyRuntime", libraries_too=True)
     if python and pyvalues.is_written_so(predicates.rest(text)):
         return None  # Python may get it later
     within = predicates.arguments(text) if python else []
-    unknown: dict[str, bool] = {}  # is it called?
-    for start, end, name in names(text):
-        if any(a <= start < b for a, b in within):
-            continue
-        try:
-            value_key(name)
-        except Unbound:
-            unknown[name] = text[end:].lstrip().startswith("(")
+    unknown = {  # is it called?
+        name: text[end:].lstrip().startswith("(")
+        for start, end, name in unbound
+        if not any(first <= start < last for first, last in within)
+    }
     sought = (name for name, called in unknown.items() if not called)
     found = next((one for one in sought if lacks(one, libraries_too=True)), None)
     if found is not None:
