@@ -21,10 +21,17 @@ Read = Callable[[int, int], bytes]
 class Libraries:
     def __init__(self, read: Read, auxv: bytes) -> None:
         self._read = read
+        self._known: tuple[int, int] | None = None  # serial and hash of the last state asked for
         self._debug = self._find(dict(_DYN.iter_unpack(auxv[: len(auxv) // 16 * 16])))
 
-    def fingerprint(self) -> int:
-        """A hash of the list; 0 for a static program."""
+    def fingerprint(self, serial: int) -> int:
+        """A hash of the list in the present state, which has the number SERIAL; 0 for a static
+        program."""
+        if self._known is None or self._known[0] != serial:
+            self._known = serial, self._hash()
+        return self._known[1]
+
+    def _hash(self) -> int:
         entries: list[tuple[int, ...]] = []
         place = self._word(self._debug + 8) if self._debug else 0
         while place and len(entries) < _MAX:

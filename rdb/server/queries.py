@@ -132,7 +132,7 @@ class Queries:
             "thread": timeline.thread,
             "threaded": self._recording.schedule.threaded,
             "position": str(point.position),
-            "libraries": self._libraries.fingerprint(),
+            "libraries": self._libraries.fingerprint(point.serial),
         }
 
     def _seek(self, text: str) -> Answer:
