@@ -63,16 +63,21 @@ def home(
     return home
 
 
-def step_of(home: Path, said: str) -> int:
-    """The step of the event that an answer names."""
+@pytest.fixture(scope="module")
+def first(home: Path) -> int:
+    """The event of the first step."""
     done = run_rdb(home, home, "find-event", "job", "getppid", "--json")
-    first = json.loads(done.stdout)[0]["event"]
+    event: int = json.loads(done.stdout)[0]["event"]
+    return event
+
+
+def event_of(said: str) -> int:
     found = re.search(r"^Event (\d+)", said, re.MULTILINE)
     assert found, said
-    return int(found[1]) - first
+    return int(found[1])
 
 
-def test_find_event(home: Path) -> None:
+def test_find_event(home: Path, first: int) -> None:
     """The first step at which each is false."""
     asked = {
         text: text[1:] if text[0] == "!" and "&" not in text else f"!({text})"
@@ -80,7 +85,7 @@ def test_find_event(home: Path) -> None:
     }
     lines = [line for one in asked.values() for line in ("goto start", f"find-event getppid {one}")]
     said = dict(zip(asked, in_console(home, "job", lines)[1::2], strict=True))
-    assert {text: step_of(home, answer) for text, answer in said.items()} == {
+    assert {text: event_of(answer) - first for text, answer in said.items()} == {
         **CONDITIONS,
         **PARTLY,
     }
@@ -98,14 +103,13 @@ def test_conditions_of_locals(home: Path) -> None:
     assert [re.search(r"= (\d+)", one)[1] for one in said] == ["4", "4", "4", "7"], said
 
 
-@pytest.mark.parametrize(
-    "condition",
-    ["state.step < 7", "!state.half", "*state.half < 3", 'std::get<2>(at->best) != "x6"'],
-)
-def test_bisect(home: Path, condition: str) -> None:
-    said = in_console(home, "job", [f"bisect {condition}", "find-event getppid"])
-    assert " turned false in rank 0 at " in said[0], said[0]
-    assert step_of(home, said[1]) == {**CONDITIONS, **PARTLY}[condition]
+def test_bisect(home: Path, first: int) -> None:
+    asked = ("state.step < 7", "!state.half", "*state.half < 3", 'std::get<2>(at->best) != "x6"')
+    lines = [line for one in asked for line in ("goto end", f"bisect {one}", "find-event getppid")]
+    said = in_console(home, "job", lines)
+    for condition, found, event in zip(asked, said[1::3], said[2::3], strict=True):
+        assert f"{condition} turned false in rank 0 at " in found, found
+        assert event_of(event) - first == {**CONDITIONS, **PARTLY}[condition]
 
 
 def test_each_command(home: Path) -> None:
