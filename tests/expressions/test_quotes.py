@@ -135,10 +135,8 @@ def test_a_condition_in_quotes_is_the_condition(
         "level-- == 1",
     ],
 )
-def test_what_stores_is_no_condition(recorded: Recorded, session: Gdb, condition: str) -> None:
+def test_what_stores_is_no_condition(session: Gdb, condition: str) -> None:
     assert "stores to memory" in session.fails(f"bisect {condition}")
-    done = run_rdb(recorded.home, recorded.folder, "bisect", "job", condition)
-    assert done.returncode != 0 and "stores to memory" in done.stdout + done.stderr
     assert "stores to memory" in session.fails(f"rdb-number --condition {condition}")
 
 
@@ -146,11 +144,21 @@ def test_what_stores_is_no_condition(recorded: Recorded, session: Gdb, condition
     "condition",
     ["1", "0", '"level"[0]', "1 < 2", "sizeof(int) == 4", "'a' == 'b'", "1.5e3 > 2", "0x1f"],
 )
-def test_a_constant_is_no_condition(recorded: Recorded, session: Gdb, condition: str) -> None:
+def test_a_constant_is_no_condition(session: Gdb, condition: str) -> None:
     assert "is a constant" in session.fails(f"bisect {condition}")
-    done = run_rdb(recorded.home, recorded.folder, "bisect", "job", condition)
-    assert done.returncode != 0 and "is a constant" in done.stdout + done.stderr
     assert "is a constant" in session.fails(f"rdb-number --condition {condition}")
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        *((one, "stores to memory") for one in ("level = 3", "1 < --level", "level++ > 3")),
+        *((one, "is a constant") for one in ("1", '"level"[0]', "'a' == 'b'")),
+    ],
+)
+def test_a_shell_is_told_the_same(recorded: Recorded, condition: str, why: str) -> None:
+    done = run_rdb(recorded.home, recorded.folder, "bisect", "job", condition)
+    assert done.returncode != 0 and why in done.stdout + done.stderr
 
 
 ADDRESSED = ["*(int *) AT < 4", "{int} AT < 4", "((int *) AT)[0] < 4", "1 * *(int *) AT < 4"]
