@@ -6,15 +6,8 @@ import sys
 from collections.abc import Iterable
 from typing import TextIO
 
-from prompt_toolkit import PromptSession
-
-from rdb.commands.table import REGISTRY
 from rdb.commands.values import Ranks
-from rdb.console.completion import ConsoleCompleter
-from rdb.console.kept_lines import KeptLines
 from rdb.console.lifetime import supervised
-from rdb.console.lines import LineReader
-from rdb.console.prompt import prompt_text
 from rdb.console.render import render
 from rdb.console.shell import Interrupted, Shell
 from rdb.console.terminal import make_console
@@ -63,7 +56,10 @@ async def _attach(
         # A script goes on, but a rank that is not at its end counts as a failure.
         shell.failures += sum(session.short(rank) is not None for rank in session.ranks)
         if lines is None:
-            return await _interact(shell)
+            # late import: prompt_toolkit, which a script does not need
+            from rdb.console.interactive import interact
+
+            return await interact(shell)
         return await _follow(shell, lines)
 
 
@@ -73,38 +69,3 @@ async def _follow(shell: Shell, lines: Iterable[str] | TextIO) -> int:
     if shell.interrupts:
         return 130
     return 1 if shell.failures else 0
-
-
-async def _interact(shell: Shell) -> int:
-    """Reads a command and shows its answer, until quit or Ctrl-D."""
-    history = KeptLines()
-    prompts: PromptSession[str] = PromptSession(
-        history=history,
-        completer=ConsoleCompleter(shell.session),
-        complete_while_typing=False,
-    )
-    shell.session.prepare()
-    reader = LineReader()
-    repeat = ""
-    while not shell.left:
-        trouble = history.trouble()
-        if trouble is not None:
-            print(f"rdb: {trouble}", file=sys.stderr)
-        try:
-            line = await prompts.prompt_async(
-                "> " if reader.depth else prompt_text(shell.session), handle_sigint=True
-            )
-        except KeyboardInterrupt:
-            reader.drop()
-            continue
-        except EOFError:
-            break
-        text = reader.feed(line)
-        if text is None:
-            continue
-        # As in GDB, an empty line repeats the last command that GDB got: step, next, x, list.
-        text = text or repeat
-        if text:
-            await shell.run(text)
-            repeat = text if REGISTRY.find(text) is None else ""
-    return 0

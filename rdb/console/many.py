@@ -10,8 +10,9 @@ from rich.text import Text
 
 from rdb.commands import values
 from rdb.console.plots import draw
+from rdb.console.session_tables import rank_table
 from rdb.console.show import error_line, render
-from rdb.console.tables import plain_table, rank_table, show_table
+from rdb.console.tables import plain_table, show_table
 from rdb.session.merge import merge
 from rdb.session.overview import RankRow
 from rdb.session.ranks import Rank, format_ranks

@@ -11,8 +11,9 @@ from rich.text import Text
 from rdb.commands import values
 from rdb.commands.gdb_table import extension_commands
 from rdb.console import lanes, many, parallel
+from rdb.console.session_tables import history_table
 from rdb.console.show import error_line, labelled, render
-from rdb.console.tables import history_table, plain_table, show_table
+from rdb.console.tables import plain_table, show_table
 from rdb.errors import RdbError
 from rdb.recording.verbs.objects import HEADER
 from rdb.session.debugger import RankAnswer
