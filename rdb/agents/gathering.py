@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rdb.agents.elsewhere import Elsewhere
 from rdb.agents.fetching import File, fetch_files, listed
-from rdb.coordinate.centre import APART, checkpoints_of
+from rdb.coordinate.centre import checkpoints_of, is_apart
 from rdb.errors import RdbError, UnknownJob
 from rdb.launch.hosts import folded
 from rdb.recording import Job, open_job
@@ -23,16 +23,12 @@ from rdb.recording.packing import image_base
 _COMMIT = re.compile(r"commit-(\d+)\Z")
 
 
-def is_apart(job: Job) -> bool:
-    return (job.path / APART).exists()
-
-
 def gather(job: Job, at: str | None = None, since: int | None = None) -> Job:
     """Copies checkpoints that are not on this host yet, and returns the job opened again.
 
     AT (`ckpt:N`) chooses one checkpoint, SINCE all from that number; default: the newest one.
     """
-    if not is_apart(job):
+    if not is_apart(job.path):
         return job
     with Elsewhere(job, [str(one) for one in job.meta.get("hosts", ())]) as elsewhere:
         found = _Found(elsewhere, job)

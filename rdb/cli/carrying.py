@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rdb.agents.elsewhere import Elsewhere
-from rdb.agents.gathering import gather, is_apart
 from rdb.cli.elsewhere import reached
+from rdb.coordinate.centre import is_apart
 from rdb.coordinate.coordinated import choose, unrecorded
 from rdb.coordinate.pack_checkpoints import pack_checkpoints
 from rdb.home import home
@@ -22,9 +21,11 @@ from rdb.temporary import temporary
 
 def gathered(job: Job, at: str | None = None, since: int | None = None) -> Job:
     """The job with the recordings that its hosts have on disks of their own."""
-    if not is_apart(job) or job.packed:
+    if not is_apart(job.path) or job.packed:
         return job
     if unrecorded(job):
+        from rdb.agents.gathering import gather  # late imports, here and below: asyncio
+
         return gather(job, at, since)
     if len(job.ranks) < int(job.meta.get("nranks") or 1):
         with reached(job) as elsewhere:
@@ -64,6 +65,8 @@ def carried(job: Job, args: argparse.Namespace) -> Iterator[tuple[Job, Path | No
 def _blind(job: Job, args: argparse.Namespace) -> list[str]:
     if not args.hosts or args.launcher == "srun" or args.plan:
         return []
+    from rdb.agents.elsewhere import Elsewhere
+
     with Elsewhere(job, [one.name for one in read_hosts(args.hosts)]) as elsewhere:
         elsewhere.agents.need_all()
         return elsewhere.apart

@@ -44,7 +44,7 @@ def look_elsewhere(job: Job, processes: list[dict[str, Any]], hosts_file: str | 
 
 
 def _row(one: dict[str, Any], apart: list[str]) -> dict[str, Any]:
-    """The row of a process that is not here, in the form of `_process_row` (rdb/cli/jobs.py)."""
+    """The row of a process that is not here, in the form of `process_row` (rdb/cli/rows.py)."""
     name = str(one["process"])
     there = one.get("host") in apart
     program = {

@@ -5,25 +5,21 @@ the query asks for the program's state; then the ranks are brought to their even
 from __future__ import annotations
 
 import argparse
-import ctypes
 import itertools
-import multiprocessing
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from rdb.cli.debug import need_gdb, need_log, need_ranks, say_missing, sound_ranks
+from rdb.cli.needed import need_gdb, need_log, need_ranks, say_missing, sound_ranks
 from rdb.cli.output import print_json, print_table
 from rdb.commands.quoting import has_predicate
 from rdb.errors import DamagedRecording, Usage
 from rdb.recording import Job, open_job
 from rdb.recording.query.find import find_events
-from rdb.recording.query.names import hint_of_names
 from rdb.recording.query.query import Query, of_events
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
@@ -47,6 +43,8 @@ def find_command(args: argparse.Namespace) -> int:
     counts = {rank: count for rank, (_, count) in zip(job.ranks, parts, strict=True)}
     code = _show(job, args, itertools.chain(*(rows for rows, _ in parts)), counts)
     if job.ranks and not any(counts.values()):
+        from rdb.recording.query.names import hint_of_names  # late import: it reads symbols
+
         hint = hint_of_names(Query(args.query), job.rank(job.ranks[0]))
         if hint:
             print(f"rdb: {hint}", file=sys.stderr)
@@ -61,6 +59,9 @@ def _side_by_side(search: Callable[[int], Found], ranks: Sequence[int]) -> list[
     workers = min(len(ranks), os.cpu_count() or 1)
     if workers == 1:
         return [search(rank) for rank in ranks]
+    import multiprocessing  # late imports: a job of one rank needs no workers
+    from concurrent.futures import ProcessPoolExecutor
+
     context = multiprocessing.get_context("fork")
     with _one_interrupt():
         pool = ProcessPoolExecutor(workers, context, _worker, (os.getpid(),))
@@ -94,6 +95,8 @@ def _one_interrupt() -> Iterator[None]:
 
 
 def _worker(parent: int) -> None:
+    import ctypes
+
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     if os.getppid() != parent:  # the parent has ended before prctl()
         os._exit(1)

@@ -6,11 +6,12 @@ import argparse
 import bisect
 import sys
 from dataclasses import asdict
+from typing import Any
 
-from rdb.cli.debug import need_gdb, need_log, need_ranks
+from rdb.cli.needed import need_gdb, need_log, need_ranks
 from rdb.cli.output import print_json
 from rdb.errors import RdbError
-from rdb.recording import Job
+from rdb.recording import Job, RankRecording
 from rdb.recording.messages.messages import Messages
 from rdb.recording.messages.queues import queues
 from rdb.recording.messages.waiting import Call
@@ -35,9 +36,6 @@ def messages_command(args: argparse.Namespace) -> int:
 
 def _asked_at_end(job: Job) -> dict[int, Call]:
     """The MPI calls that ranks had not finished at their ends.  Only replicas know them."""
-    from rdb.server.asking import asked
-    from rdb.timeline.timeline import Timeline
-
     found = {}
     for rank in job.ranks:
         recording = job.rank(rank)
@@ -51,16 +49,25 @@ def _asked_at_end(job: Job) -> dict[int, Call]:
             )
             continue
         try:
-            with Timeline(recording) as timeline:
-                timeline.goto_end()
-                raw = asked(timeline, recording)
+            calls = _calls_at_end(recording)
         except RdbError as error:
             why = f"the call that it waits in at its end is not known: {error.message}"
             print(f"rdb: rank {rank}: {why}", file=sys.stderr)
             continue
-        for call in raw["calls"][:1]:
+        for call in calls[:1]:
             found[rank] = Call(call["call"], call["text"], call["arguments"])
     return found
+
+
+def _calls_at_end(recording: RankRecording) -> list[dict[str, Any]]:
+    # late import: of ranks that ended by themselves only the log is read
+    from rdb.server.asking import asked
+    from rdb.timeline.timeline import Timeline
+
+    with Timeline(recording) as timeline:
+        timeline.goto_end()
+        calls: list[dict[str, Any]] = asked(timeline, recording)["calls"]
+        return calls
 
 
 def positions(job: Job, rank: str | None, event: int | None) -> dict[int, int]:

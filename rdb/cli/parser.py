@@ -11,9 +11,8 @@ from typing import Any, NoReturn
 
 from rdb import __version__
 from rdb.errors import Usage
-from rdb.launch.command import CHECK_CHOICES, CPU_CHOICES
+from rdb.launch.command import CHECK_CHOICES, CPU_CHOICES, LAUNCHERS
 from rdb.launch.hca import HCA_CHOICES
-from rdb.launch.placement import LAUNCHERS
 
 _EPILOG = """exit codes: run, exec and restart pass the program's own on (128+n for signal n,
 130 Ctrl-C; 127 not found, 126 cannot be executed, 125 rdb itself failed, 2 usage, 6 a tool is
@@ -176,7 +175,7 @@ def build_parser() -> argparse.ArgumentParser:
     listing = command("ls", "list the recorded jobs", "rdb.cli.jobs:ls_command", json=True)
     listing.epilog = "Reads the ends of the logs only; `rdb info` and `rdb replay` read all."
     info = command(
-        "info", "show a job's ranks and how they ended", "rdb.cli.jobs:info_command", True
+        "info", "show a job's ranks and how they ended", "rdb.cli.info:info_command", True
     )
     info.add_argument("job", help=_JOB_HELP)
     info.add_argument(

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rdb.cli.debug import say_missing, say_unrecorded
 from rdb.cli.expand import expand_if_needed
+from rdb.cli.needed import say_missing, say_unrecorded
 from rdb.cli.output import print_json
 from rdb.environment import for_rdb_exec
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, Usage

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rdb.agents.gathering import is_apart
 from rdb.agents.preparing import (
     copies_elsewhere,
     prepared_hosts,
@@ -22,6 +21,7 @@ from rdb.agents.preparing import (
 from rdb.cli.carrying import carried
 from rdb.cli.expand import expand_if_needed
 from rdb.cli.run import INTERRUPTED, run_foreground, say_what_may_not_replay
+from rdb.coordinate.centre import is_apart
 from rdb.coordinate.coordinated import choose_whole, unrecorded
 from rdb.environment import for_rdb_exec
 from rdb.errors import Unsupported, Usage
@@ -175,7 +175,7 @@ def _removed_unless_begun(
     try:
         yield
     except BaseException:
-        if not is_apart(open_job(branch)):
+        if not is_apart(branch):
             _remove_empty(branch, ranks, ())
         elif not recorded_anywhere(open_job(branch), hosts):
             shutil.rmtree(branch)

@@ -7,7 +7,7 @@ import json
 import shlex
 from pathlib import Path
 
-from rdb.cli.debug import need_log, need_ranks
+from rdb.cli.needed import need_log, need_ranks
 from rdb.errors import Usage
 from rdb.recording import Job
 

@@ -18,6 +18,11 @@ ADDRESS = "relay.json"
 """File in a job's directory: where the centre listens."""
 
 
+def is_apart(job: Path) -> bool:
+    """Whether hosts of the job have their parts of it on disks of their own."""
+    return (job / APART).exists()
+
+
 def centre_address(job: Path) -> dict[str, Any] | None:
     """Address of the job's centre; None: it has none, as all ranks are on one host."""
     import json

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -193,7 +193,7 @@ def _begun(job: Job) -> bool:
 
 
 def _there(slot: Slot) -> bool:
-    if slot.host != socket.gethostname():
+    if slot.host != os.uname().nodename:
         return slot.there  # its relay reports its end
     return slot.lives
 
@@ -227,7 +227,7 @@ def take(job: Job, timeout_s: int) -> Taken:
 
 def _signal(board: Board) -> None:
     """Asks the ranks of this host; ranks of other hosts notice at their next MPI call."""
-    here = socket.gethostname()
+    here = os.uname().nodename
     for slot in board.slots():
         if slot.host == here and slot.state is State.RUNS and _there(slot):
             try:

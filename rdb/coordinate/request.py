@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import struct
@@ -45,6 +44,8 @@ def send_request(pid: int, start_ticks: int | None = None) -> None:
 
     Any other process with that number would die of the signal.
     """
+    import ctypes  # late import: most that ask about a job's checkpoints send no signal
+
     libc = ctypes.CDLL(None, use_errno=True)
     info = _SIGINFO.pack(_SIGNAL, 0, _SI_QUEUE, os.getpid(), os.getuid(), _VALUE)
     try:

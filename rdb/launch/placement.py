@@ -17,8 +17,6 @@ from rdb.launch.hosts import Placed, place, read_hosts
 from rdb.launch.mpi import find_mpirun
 from rdb.private import opener
 
-LAUNCHERS = ("mpirun", "srun", "ssh")
-
 _KEPT = "hosts"  # name of mpirun's host file in the job's directory
 
 

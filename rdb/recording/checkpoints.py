@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import struct
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +71,8 @@ def check_image(directory: Path, files_dir: Path, number: int, state: bool = Fal
 
     STATE: the image is of a job without a log, so the files beside it are checked, too.
     """
+    import subprocess  # late import: few commands check images
+
     line = [str(rdb_exec_path()), "--replay", str(directory), "--files", str(files_dir)]
     line += ["--checkpoint", str(number), "--only-check", *(["--from-image"] if state else [])]
     env = for_rdb_exec(os.environ)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rdb.checked import line_of
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
@@ -20,8 +20,9 @@ from rdb.recording.log.head import SEGMENT_HEADER
 from rdb.recording.log.index import LogIndex
 from rdb.recording.log.record import End, EndKind, Kind, Note, Receive, Record
 from rdb.recording.log.threads import RecordedThread, Schedule, read_schedule, read_threads
-from rdb.recording.mpi.communication import last_received
-from rdb.recording.verbs.objects import Verbs, verbs_at
+
+if TYPE_CHECKING:
+    from rdb.recording.verbs.objects import Verbs
 
 _SAME_ROW = re.compile(r"(?<=^events )(\d+)-.*")
 _NEAR_RECORDS = 1000  # looking at more in Python is slower than reading the whole log in C
@@ -278,6 +279,8 @@ class RankRecording:
 
     def verbs(self, event: int | None = None) -> Verbs:
         """Queue pairs and the other verbs objects at an event; None: at the end."""
+        from rdb.recording.verbs.objects import verbs_at  # late import: few commands ask
+
         return verbs_at(self, event)
 
     def receives(self, event: int) -> list[Receive]:
@@ -298,7 +301,11 @@ class RankRecording:
                 found = _messages(index.record(place), Note.RECV)
                 if found:
                     return found[-1]
-        event = last_received(self.path, before_event) if start else None
+        if not start:
+            return None
+        from rdb.recording.mpi.communication import last_received  # late import, as above
+
+        event = last_received(self.path, before_event)
         return None if event is None else self.receives(event)[-1]
 
     def receive_into(self, event: int, addr: int, size: int = 1) -> Receive | None:

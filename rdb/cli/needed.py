@@ -1,0 +1,79 @@
+"""What a command needs of a job before it asks for more: ranks, their logs, GDB."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from rdb.cli.expand import expand_if_needed
+from rdb.coordinate.coordinated import unrecorded
+from rdb.errors import DamagedRecording, MissingTool, UnknownJob
+from rdb.recording import Job, open_job
+from rdb.recording.ranges import format_ranks
+
+_GOES_ON = "rdb restart {} goes on from its newest checkpoint"
+
+
+def need_gdb() -> None:
+    """MissingTool: GDB is missing, which every view of a rank needs."""
+    if shutil.which("gdb") is None:
+        raise MissingTool("gdb is not in PATH", "apt-get install gdb")
+
+
+def need_ranks(name: str, rank: str | None = None, replayed: bool = True) -> Job:
+    """The job, for debugging.  Refuses unknown, foreign and damaged recordings.
+
+    A damaged rank among others is named and left out. REPLAYED: the caller replays ranks, so a job
+    recorded with --record=order is expanded first.
+    """
+    job = open_job(name) if rank is None else open_job(name).only(rank)
+    if not job.ranks:
+        raise UnknownJob(f"{job.name} has no ranks")
+    job = sound_ranks(job)
+    say_missing(job)
+    if replayed:
+        expand_if_needed(job)
+    return job
+
+
+def sound_ranks(job: Job) -> Job:
+    """The job without its damaged ranks, which are named.  DamagedRecording: all are damaged."""
+    damaged: dict[int, DamagedRecording] = {}
+    for number in job.ranks:
+        try:
+            job.rank(number).check()
+        except DamagedRecording as error:
+            damaged[number] = error
+    if len(damaged) == len(job.ranks):
+        raise damaged[job.ranks[0]]
+    for number, why in damaged.items():
+        print(f"rdb: rank {number} is left out: {why.message}", file=sys.stderr)
+    return job.without(damaged) if damaged else job
+
+
+def say_missing(job: Job) -> None:
+    """Says which ranks are missing: answers are only about those that are here."""
+    if "damage" in job.meta:
+        print(f"rdb: {job.meta['damage']}: rdb takes what is known from the ranks", file=sys.stderr)
+    if job.missing:
+        where = "in this pack" if job.packed else f"in {job.path}"
+        print(f"rdb: no recording of rank {format_ranks(job.missing)} is {where}", file=sys.stderr)
+
+
+def say_unrecorded(job: Job) -> None:
+    if unrecorded(job):
+        print(
+            f"rdb: {job.name} ran with --record=off: only its beginning can be debugged; "
+            f"{_GOES_ON.format(job.name)}",
+            file=sys.stderr,
+        )
+
+
+def need_log(job: Job) -> Job:
+    """UnknownJob for a job without a log: there are no events to ask for."""
+    if unrecorded(job):
+        raise UnknownJob(
+            f"{job.name} ran with --record=off: it has no log",
+            _GOES_ON.format(job.name),
+        )
+    return job
