@@ -39,7 +39,8 @@ mpi
 verbs
 checkpoints
 rank
-processes stored query symbols
+processes stored symbols
+query
 pack_format
 unpacking
 store
