@@ -104,17 +104,17 @@ def test_in_gdbs_own_commands(home: Path) -> None:
         assert opened.run('print $max("rising")').strip().endswith("= 19")
 
 
-@pytest.mark.parametrize(
-    ("expression", "place", "element"),
-    [
-        ("allfinite(chunk.density)", "nan", "chunk.density[3][7] = -nan("),
-        ("max(abs(chunk.density)) < 1e6", "nan", "chunk.density[3][7] = -nan("),
-        ("all(chunk.density > -1)", "nan", "chunk.density[3][7] = -nan("),
-        ("all(m_e[0]@4096 >= 0)", "negative", "m_e[4000] = -1"),
-        ("sorted(m_e[0]@4096)", "negative", "m_e[4000] = -1"),
-        ("min(m_e[3000]@1096) > 0", "negative", "m_e[4000] = -1"),
-    ],
-)
+FOUND = [
+    ("allfinite(chunk.density)", "nan", "chunk.density[3][7] = -nan("),
+    ("max(abs(chunk.density)) < 1e6", "nan", "chunk.density[3][7] = -nan("),
+    ("all(chunk.density > -1)", "nan", "chunk.density[3][7] = -nan("),
+    ("all(m_e[0]@4096 >= 0)", "negative", "m_e[4000] = -1"),
+    ("sorted(m_e[0]@4096)", "negative", "m_e[4000] = -1"),
+    ("min(m_e[3000]@1096) > 0", "negative", "m_e[4000] = -1"),
+]
+
+
+@pytest.mark.parametrize(("expression", "place", "element"), FOUND)
 def test_bisect_names_rank_element_and_statement(
     home: Path, expression: str, place: str, element: str
 ) -> None:
@@ -126,6 +126,12 @@ def test_bisect_names_rank_element_and_statement(
     assert len(found["elements"]) == 1 and found["elements"][0].startswith(element)
     assert found["verified_before"] and found["verified_after"]
     assert report["not_found"][0]["rank"] == 0
+
+
+@pytest.mark.parametrize(
+    ("expression", "element"), [(one, element) for one, _, element in FOUND[::3]]
+)
+def test_bisect_shows_the_element(home: Path, expression: str, element: str) -> None:
     shown = run_rdb(home, home.parent, "bisect", "cells", expression).stdout
     assert f"first bad element: {element}" in shown
 
