@@ -54,7 +54,7 @@ def home(
     return home
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def gdb(home: Path) -> Iterator[Gdb]:
     with Gdb("job", home=home) as session:
         yield session

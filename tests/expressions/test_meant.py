@@ -27,14 +27,32 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
     return Recorded(tmp_path_factory.mktemp("names"), program, SOURCE)
 
 
+def in_write(gdb: Gdb) -> Gdb:
+    """Inside write, called by work(2)."""
+    gdb.run("tbreak work if n == 2")
+    gdb.run("continue")
+    gdb.run("tbreak write")
+    gdb.run("continue")
+    return gdb
+
+
 @pytest.fixture
 def gdb(recorded: Recorded) -> Iterator[Gdb]:
-    """Inside write, called by work(2)."""
     with recorded.gdb() as opened:
-        opened.run("tbreak work if n == 2")
-        opened.run("continue")
-        opened.run("tbreak write")
-        opened.run("continue")
+        yield in_write(opened)
+
+
+@pytest.fixture(scope="module")
+def there(recorded: Recorded) -> Iterator[Gdb]:
+    """For tests that only look."""
+    with recorded.gdb() as opened:
+        yield in_write(opened)
+
+
+@pytest.fixture(scope="module")
+def at_the_end(recorded: Recorded) -> Iterator[Gdb]:
+    with recorded.gdb() as opened:
+        opened.run("goto end")
         yield opened
 
 
@@ -44,36 +62,38 @@ def variable(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_where_a_library_is_called(gdb: Gdb, name: str) -> None:
+def test_where_a_library_is_called(there: Gdb, name: str) -> None:
     """As a number (defset, plot), member by member (diff), as memory (last, origin), printed."""
-    text, number, variables = json.loads(gdb.run(f"rdb-number {name}"))
+    text, number, variables = json.loads(there.run(f"rdb-number {name}"))
     assert text == NAMES[name] and float(NAMES[name].split()[0]) == number
     assert re.fullmatch(variable(name), variables)
-    members, variables = json.loads(gdb.run(f"rdb-fields {name}"))
+    members, variables = json.loads(there.run(f"rdb-fields {name}"))
     assert members == [["", NAMES[name]]] and re.fullmatch(variable(name), variables)
-    frame = next(n for n, one in enumerate(gdb.frames()) if one.get("func") == "work")
-    memory = json.loads(gdb.run(f"rdb-object {name}"))
-    gdb.run(f"frame {frame}")
-    assert memory["address"] == gdb.integer(f"&{name}")
-    gdb.run("frame 0")
+    frame = next(n for n, one in enumerate(there.frames()) if one.get("func") == "work")
+    memory = json.loads(there.run(f"rdb-object {name}"))
+    there.run(f"frame {frame}")
+    assert memory["address"] == there.integer(f"&{name}")
+    there.run("frame 0")
     if name == "buf[0]":  # a local of the function in the selected frame is that to GDB's own
-        assert gdb.run("rdb-meant print buf").rstrip().endswith(gdb.value("buf"))
+        assert there.run("rdb-meant print buf").rstrip().endswith(there.value("buf"))
         return
-    assert re.search(rf"= {NAMES[name]}\n\({variable(name)}\)", gdb.run(f"rdb-meant print {name}"))
-    assert NAMES[name] in gdb.run(f"rdb-meant display {name}")
+    assert re.search(
+        rf"= {NAMES[name]}\n\({variable(name)}\)", there.run(f"rdb-meant print {name}")
+    )
+    assert NAMES[name] in there.run(f"rdb-meant display {name}")
 
 
-def test_types_memory_and_texts(gdb: Gdb) -> None:
+def test_types_memory_and_texts(there: Gdb) -> None:
     """The other commands of GDB's that take an expression; of a type they say what GDB says."""
     for name, kind in {"y1": "double", "index": "int", "environ": "int"}.items():
         for command in ("whatis", "what", "ptype", "pt", "ptype/o"):
-            said = gdb.run(f"rdb-meant {command} {name}")
+            said = there.run(f"rdb-meant {command} {name}")
             assert said.startswith(f"type = {kind}\n") and re.search(variable(name), said), said
-    assert gdb.run("rdb-meant whatis double") == "type = double\n"
-    assert re.match(r"0x\w+:\t4\n", gdb.run("rdb-meant x/dw &environ"))
-    assert gdb.run('rdb-meant printf "%g %d\\n", y1, environ').startswith("1 4\n")
-    here = gdb.integer("$pc")  # nothing of the program's: the selected frame
-    assert f"{here:#x}" in gdb.run("rdb-meant x/i $pc")
+    assert there.run("rdb-meant whatis double") == "type = double\n"
+    assert re.match(r"0x\w+:\t4\n", there.run("rdb-meant x/dw &environ"))
+    assert there.run('rdb-meant printf "%g %d\\n", y1, environ').startswith("1 4\n")
+    here = there.integer("$pc")  # nothing of the program's: the selected frame
+    assert f"{here:#x}" in there.run("rdb-meant x/i $pc")
 
 
 def test_a_local_of_a_block_by_its_function(gdb: Gdb) -> None:
@@ -87,15 +107,13 @@ def test_a_local_of_a_block_by_its_function(gdb: Gdb) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_where_it_is_not_alive(recorded: Recorded, name: str) -> None:
-    with recorded.gdb() as gdb:
-        gdb.run("goto end")
-        for command in ("rdb-number", "rdb-fields", "rdb-object", "last", "first", "changes",
-                        "rdb-meant print", "rdb-meant display", "rdb-meant watch"):  # fmt: skip
-            with pytest.raises(GdbError, match=NO_SUCH):
-                gdb.run(f"{command} {name}")
-        with pytest.raises(GdbError, match="No event after this one is"):
-            gdb.run("find-event environ == 1")
+def test_where_it_is_not_alive(at_the_end: Gdb, name: str) -> None:
+    for command in ("rdb-number", "rdb-fields", "rdb-object", "last", "first", "changes",
+                    "rdb-meant print", "rdb-meant display", "rdb-meant watch"):  # fmt: skip
+        with pytest.raises(GdbError, match=NO_SUCH):
+            at_the_end.run(f"{command} {name}")
+    with pytest.raises(GdbError, match="No event after this one is"):
+        at_the_end.run("find-event environ == 1")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,13 +150,13 @@ def test_a_watchpoint_stays_with_its_variable(gdb: Gdb) -> None:
     gdb.expect_at("names_of_libraries.c:18")
 
 
-def test_a_librarys_variable_that_the_program_has_not(gdb: Gdb) -> None:
+def test_a_librarys_variable_that_the_program_has_not(there: Gdb) -> None:
     assert re.search(
-        r"_IO_2_1_stdout_>\n\(stdout of libc\.so\.6\)", gdb.run("rdb-meant print stdout")
+        r"_IO_2_1_stdout_>\n\(stdout of libc\.so\.6\)", there.run("rdb-meant print stdout")
     )
     with pytest.raises(GdbError, match=NO_SUCH):
-        gdb.run("rdb-number stdout == 0")
-    assert gdb.run("rdb-meant print nbytes").endswith("= 1\n")
+        there.run("rdb-number stdout == 0")
+    assert there.run("rdb-meant print nbytes").endswith("= 1\n")
 
 
 def test_print_at_gdbs_own_prompt(gdb: Gdb, recorded: Recorded) -> None:
