@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,38 +74,50 @@ FIRST = {"c": "0", "fortran": "1"}
 OWN = ("main", "named", "MAIN__")
 
 
-@pytest.mark.parametrize("name", ["MPI_Allreduce", "PMPI_Allreduce"])
-def test_the_name_stops_at_each_call(home: Path, name: str) -> None:
+@pytest.fixture(scope="module")
+def opened(home: Path) -> Iterator[Gdb]:
     with Gdb("job", home=home, deadline_s=DEADLINE_S) as gdb:
-        gdb.run(f"break {name}")
-        assert hits(gdb, "continue") == 3
-        assert hits(gdb, "reverse-continue") == 3
-        gdb.run("delete")
-        gdb.run("goto END")  # where the language is C's
-        gdb.run(f"break {name}")
-        assert hits(gdb, "reverse-continue") == 3
-        gdb.run("delete")
+        yield gdb
+
+
+@pytest.fixture
+def gdb(opened: Gdb) -> Gdb:
+    """At the start, without breakpoints."""
+    opened.run("delete")
+    opened.run("goto START")
+    return opened
+
+
+@pytest.mark.parametrize("name", ["MPI_Allreduce", "PMPI_Allreduce"])
+def test_the_name_stops_at_each_call(gdb: Gdb, home: Path, name: str) -> None:
+    gdb.run(f"break {name}")
+    assert hits(gdb, "continue") == 3
+    assert hits(gdb, "reverse-continue") == 3
+    gdb.run("delete")
+    gdb.run("goto END")  # where the language is C's
+    gdb.run(f"break {name}")
+    assert hits(gdb, "reverse-continue") == 3
+    gdb.run("delete")
+    gdb.run("goto START")
+    gdb.run(f"break {IN_ITS_LANGUAGE[home.name]}")
+    gdb.run("continue")
+    assert gdb.function() in OWN
+    gdb.run("delete")
+    gdb.run(f"tbreak {name}")  # from a frame of the program, in its language
+    gdb.run("continue")
+    assert stopped(gdb)
+    first = turn(gdb)
+    gdb.run("continue")
+    assert not stopped(gdb)
+    assert first == FIRST[home.name]
+
+
+def test_with_a_condition(gdb: Gdb) -> None:
+    for condition, expected in (("$rip == $pc", 3), ("$rip == 0", 0)):
         gdb.run("goto START")
-        gdb.run(f"break {IN_ITS_LANGUAGE[home.name]}")
-        gdb.run("continue")
-        assert gdb.function() in OWN
+        gdb.run(f"break MPI_Allreduce if {condition}")
+        assert hits(gdb, "continue") == hits(gdb, "reverse-continue") == expected
         gdb.run("delete")
-        gdb.run(f"tbreak {name}")  # from a frame of the program, in its language
-        gdb.run("continue")
-        assert stopped(gdb)
-        first = turn(gdb)
-        gdb.run("continue")
-        assert not stopped(gdb)
-        assert first == FIRST[home.name]
-
-
-def test_with_a_condition(home: Path) -> None:
-    with Gdb("job", home=home) as gdb:
-        for condition, expected in (("$rip == $pc", 3), ("$rip == 0", 0)):
-            gdb.run("goto START")
-            gdb.run(f"break MPI_Allreduce if {condition}")
-            assert hits(gdb, "continue") == hits(gdb, "reverse-continue") == expected
-            gdb.run("delete")
 
 
 def build_without_symbols(way: str, folder: Path) -> Path:
