@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import deadlines
@@ -51,6 +51,12 @@ def _ended(
     script = folder / "looks"
     script.write_text(_LOOKS)
     tag = f"{words[0]}-{helpers}-{number}"
+    before = _processes()
+
+    def tagged() -> list[int]:
+        """Living processes that have inherited it; none of them is older."""
+        return [pid for pid in _processes() - before if _has(pid, tag)]
+
     with (folder / "said").open("w+") as said, script.open() as looks:
         process = subprocess.Popen(
             [sys.executable, "-m", "rdb", *words],
@@ -63,30 +69,28 @@ def _ended(
         )
         deadlines.wait_for(
             f"{words}: {helpers} helpers",
-            lambda: process.poll() is not None or len(list(_tagged(tag))) > helpers,
+            lambda: process.poll() is not None or len(tagged()) > helpers,
         )
         # As timeout(1) does it: the command, and its group.  Some press Ctrl-C more often.
         for send in (os.kill, *(os.killpg,) * times):
             if process.poll() is None:
                 send(process.pid, number)
         deadlines.wait_for(f"{words}: its end", lambda: process.poll() is not None)
-        deadlines.wait_for(f"{words}: all gone", lambda: not list(_tagged(tag)))
+        deadlines.wait_for(f"{words}: all gone", lambda: not tagged())
         said.seek(0)
         text = said.read()
     assert "Traceback" not in text and "Error" not in text, (words, helpers, number, text)
 
 
-def _tagged(tag: str) -> Iterator[int]:
-    """Living processes that have inherited it."""
-    for entry in Path("/proc").iterdir():
-        try:
-            if (
-                entry.name.isdigit()
-                and f"{_TAG}={tag}".encode() in (entry / "environ").read_bytes()
-            ):
-                yield int(entry.name)
-        except OSError:
-            continue  # it has ended, or is another user's
+def _processes() -> set[int]:
+    return {int(name) for name in os.listdir("/proc") if name.isdigit()}
+
+
+def _has(pid: int, tag: str) -> bool:
+    try:
+        return f"{_TAG}={tag}".encode() in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False  # it has ended, or is another user's
 
 
 def test_a_signal_ends_a_script_in_the_midst_of_a_command(
