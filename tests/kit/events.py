@@ -21,11 +21,11 @@ def written(job: Job, events: Mapping[int, int]) -> int:
     """
     return sum(
         min(until, record.event + record.repeat) - record.event + 1
-        for rank, until in events.items()
-        for record in job.rank(rank).records(0, until)
+        for recording, until in ((job.rank(rank), until) for rank, until in events.items())
+        for record in recording.records(0, until)
         if record.kind.is_event
         and 0 < record.event <= until
-        and job.rank(rank).describe(record.event).startswith("write(1,")
+        and recording.describe(record.event).startswith("write(1,")
     )
 
 

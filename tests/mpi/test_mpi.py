@@ -62,7 +62,8 @@ def test_wildcard_order_is_replayed(build: Build, tmp_path: Path) -> None:
         job = record(tmp_path / str(attempt), 3, program)
         assert job.result.returncode == 0, job.result.stderr
         job.expect_equal()
-        received = [r for e in range(job.rank(0).last_event + 1) for r in job.rank(0).receives(e)]
+        rank = job.rank(0)
+        received = [r for e in range(rank.last_event + 1) for r in rank.receives(e)]
         order = 0
         for message in received:
             order = (order * 31 + message.source) & 0xFFFFFFFF

@@ -132,11 +132,11 @@ def test_no_collective_of_a_file_is_cut(files: Recorded) -> None:
     events = {
         rank: {
             event: name
-            for event in range(1, files.job.rank(rank).last_event + 1)
+            for event in range(1, recording.last_event + 1)
             for name in names
-            if files.job.rank(rank).describe(event).startswith(name)
+            if recording.describe(event).startswith(name)
         }
-        for rank in range(RANKS)
+        for rank, recording in enumerate(files.job.rank(rank) for rank in range(RANKS))
     }
     cuts = 0
     for event in range(1, files.job.rank(0).last_event + 1):

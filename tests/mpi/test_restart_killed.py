@@ -22,10 +22,11 @@ def test_what_it_had_sent_was_received(
     job = open_job(rdb_home / "job")
     end = job.rank(0).end
     assert end is not None and end.kind is EndKind.SIGNAL
+    receiver = job.rank(1)
     got = next(
         event
-        for event in range(job.rank(1).last_event + 1)
-        if job.rank(1).describe(event).startswith("MPI_Recv(")
+        for event in range(receiver.last_event + 1)
+        if receiver.describe(event).startswith("MPI_Recv(")
     )
     assert Traffic(job).settled(1, job.rank(1).last_event) < got
     gate.touch()

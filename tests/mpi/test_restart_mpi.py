@@ -16,6 +16,7 @@ import openmpi
 import pytest
 from conftest import Build, run_rdb
 from cuts import cuts
+from events import written
 
 from rdb.errors import RdbError
 from rdb.live.cut.consistent import Cut, Traffic
@@ -87,21 +88,13 @@ class Recorded:
         # each line is a write of its own; what was written before the cut is not written again
         again = Counter(done.stdout.splitlines())
         assert again <= Counter(self.said), where
-        assert again.total() == len(self.said) - self.written(cut), where
+        assert again.total() == len(self.said) - written(self.job, cut.events), where
         branch = open_job(self.home / "cut")
         assert branch.meta["parent"]["cut"] == {str(one): at for one, at in cut.events.items()}
         if verify:
             verified = self.rdb("replay", "cut", "--verify")
             assert verified.returncode == 0, f"{where}: {verified.stderr}"
         self.rdb("rm", "cut")
-
-    def written(self, cut: Cut) -> int:
-        """Lines that were written by then."""
-        return sum(
-            self.job.rank(rank).describe(event).startswith("write(1,")
-            for rank, until in cut.events.items()
-            for event in range(1, until + 1)
-        )
 
 
 @pytest.fixture(scope="module")
@@ -290,7 +283,8 @@ def test_no_cut_goes_through_an_epoch(windows: Recorded) -> None:
         _, _, cut = next(cuts)
         fences = set()
         for rank, until in cut.events.items():
-            calls = [windows.job.rank(rank).describe(event) for event in range(1, until + 1)]
+            recording = windows.job.rank(rank)
+            calls = [recording.describe(event) for event in range(1, until + 1)]
             names = [call.partition("(")[0] for call in calls]
             fences.add(names.count("MPI_Win_fence"))
             assert names.count("MPI_Win_lock") == names.count("MPI_Win_unlock")

@@ -85,7 +85,8 @@ def test_no_cut_goes_through_a_transfer(partitioned: Recorded) -> None:
     for _, _, cut in itertools.islice(partitioned.cuts(28), MANY or 20):
         ends = set()
         for rank, until in cut.events.items():
-            calls = [partitioned.job.rank(rank).describe(event) for event in range(1, until + 1)]
+            recording = partitioned.job.rank(rank)
+            calls = [recording.describe(event) for event in range(1, until + 1)]
             names = [call.partition("(")[0] for call in calls]
             ends.add((names.count("MPI_Waitall"), names.count("MPI_Request_free") // 2))
         waits = {wait for wait, _ in ends}

@@ -15,7 +15,7 @@ from pathlib import Path
 import openmpi
 import pytest
 from conftest import Build, run_rdb
-from events import events_called, finalized
+from events import events_called, finalized, written
 from openmpi import OVERSUBSCRIBE
 
 from rdb.errors import RdbError
@@ -73,13 +73,8 @@ class Worlds:
         assert done.returncode == 0, f"{where}: {done.stderr}"
         again = Counter(done.stdout.splitlines())
         # each line is a write of its own; what was written before the cut is not written again
-        written = sum(
-            self.job.rank(one).describe(at).startswith("write(1,")
-            for one, until in cut.items()
-            for at in range(1, until + 1)
-        )
         assert again <= Counter(self.said), where
-        assert again.total() == len(self.said) - written, where
+        assert again.total() == len(self.said) - written(self.job, cut), where
         branch = Worlds(self.folder, name, sorted(again.elements()))
         assert branch.job.meta["parent"]["cut"] == {str(one): at for one, at in cut.items()}
         return branch

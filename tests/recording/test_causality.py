@@ -130,7 +130,8 @@ def test_the_same_send_many_times_is_many_messages(store: Store) -> None:
     """The log holds one record of them, which is repeated."""
     job = store.job("causal")
     messages = Messages(job)
-    received = [one for e in range(job.rank(1).last_event) for one in job.rank(1).receives(e)]
+    receiver = job.rank(1)
+    received = [one for e in range(receiver.last_event) for one in receiver.receives(e)]
     sends = [messages.sent_as(1, one) for one in received]
     assert [send.event - sends[0].event for send in sends] == list(range(5))
     assert job.rank(0).event(sends[0].event).repeat == 4

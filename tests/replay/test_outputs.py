@@ -186,10 +186,11 @@ def test_blocks_of_datatypes(build: Build, tmp_path: Path) -> None:
     assert done.result.returncode == 0, done.result.stderr
     rank = Rank(done.path / "rank-0", done.files)
     assert rank.verify()[0] == 0, rank.verify()
+    recording = rank.recording()
     sends = [
         (read, call)
-        for read, call in ways(rank.recording())
-        if rank.recording().describe(call.event).startswith("MPI_Sendrecv(")
+        for read, call in ways(recording)
+        if recording.describe(call.event).startswith("MPI_Sendrecv(")
     ]
     wanted = done.result.stdout.split()
     assert len(sends) == len(wanted) == 5 * 9 + 6 + 3 * 2 * 3 * 2

@@ -41,10 +41,11 @@ def test_the_plan_says_where_each_is(talks: Recorded) -> None:
 def test_branches_of_branches(talks: Recorded) -> None:
     """What is in the pipes between them is there again; at last the child is waited for."""
     first = talks.restart(talks.events("getppid")[2])
+    recording = first.rank(0)
     asked = [
         event
-        for event in range(1, first.rank(0).last_event)
-        if first.rank(0).describe(event).startswith("getppid")
+        for event in range(1, recording.last_event)
+        if recording.describe(event).startswith("getppid")
     ]
     second = talks.restart(asked[0], first.name)
     third = talks.restart(1, second.name)

@@ -21,10 +21,11 @@ def test_counters(tmp_path: Path, build: Build) -> None:
     asked = program.events("getppid")
     for at in (asked[1], asked[2] + 1):
         branch = program.restart(at)
+    recording = branch.rank(0)
     (first, *_) = (
         event
-        for event in range(1, branch.rank(0).last_event)
-        if branch.rank(0).describe(event).startswith("getppid")
+        for event in range(1, recording.last_event)
+        if recording.describe(event).startswith("getppid")
     )
     program.restart(first, branch.name)
     for at in random.Random(5).sample(range(1, program.job.rank(0).last_event), min(MANY, 20)):

@@ -49,10 +49,11 @@ def test_offsets_timers_and_epolls(tmp_path: Path, build: Build) -> None:
 def test_a_branch_of_those(tmp_path: Path, build: Build) -> None:
     program = Recorded(tmp_path, str(build("live_tree_moves.c")))
     branch = program.restart(program.events("getppid")[0])
+    recording = branch.rank(0)
     (at, *_) = (
         event
-        for event in range(1, branch.rank(0).last_event)
-        if branch.rank(0).describe(event).startswith("getppid")
+        for event in range(1, recording.last_event)
+        if recording.describe(event).startswith("getppid")
     )
     program.restart(at, branch.name)
 

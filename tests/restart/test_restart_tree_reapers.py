@@ -66,10 +66,11 @@ def test_a_child_signals_who_had_another_number(tmp_path: Path, build_text: Buil
     asked = program.events("getppid")
     first = program.restart(asked[0])
     program.restart(asked[2])
+    recording = first.rank(0)
     (again, *_) = [
         event
-        for event in range(1, first.rank(0).last_event)
-        if first.rank(0).describe(event).startswith("getppid")
+        for event in range(1, recording.last_event)
+        if recording.describe(event).startswith("getppid")
     ]
     program.restart(again, first.name)
 
