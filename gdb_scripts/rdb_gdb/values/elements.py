@@ -34,9 +34,7 @@ def language(expression: str) -> str:
     file = symbol.symtab.filename if symbol is not None and symbol.symtab is not None else ""
     if os.path.splitext(file)[1].lower() in _FORTRAN:
         return "fortran"
-    said = gdb.execute("show language", to_string=True)
-    found = re.search(r'"(?:auto; currently )?([\w+-]+)"', said)
-    return found[1] if found else "c"
+    return symbols.language()
 
 
 def member(language: str, name: str) -> str:

@@ -58,6 +58,22 @@ def function_start(pc: int) -> int | None:
     return pc - int(found[1] or 0) if found else None
 
 
+def language() -> str:
+    """GDB's language for expressions in the selected frame, as `show language` names it."""
+    own = str(gdb.parameter("language"))
+    if own == "auto":
+        try:
+            frame: Any = gdb.selected_frame()
+            own = str(frame.language())
+        except gdb.error:
+            own = "unknown"  # no frame
+    if own not in ("local", "unknown"):
+        return own
+    said = gdb.execute("show language", to_string=True)  # costs ten times as much
+    found = re.search(r'"(?:auto; currently )?([\w+-]+)"', said)
+    return found[1] if found else "c"
+
+
 def evaluating() -> AbstractContextManager[None]:
     """Context for evaluating an expression in the frame's language, unless GDB would crash."""
     return speaking("c") if _speaks_d() and _made() else nullcontext()
