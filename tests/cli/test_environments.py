@@ -26,14 +26,13 @@ unset LANG; umask 077""",
     "UTF-8, home that cannot be written, one processor": """export LC_ALL=C.UTF-8 HOME=/proc
 taskset -p -c 0 $$ > said""",
     "no standard input, unlimited stack": "exec <&-; ulimit -s unlimited",
-    "deep directory": "for i in {1..12}; do mkdir $(printf %0200d 1); cd $(printf %0200d 1); done",
     "no path, no core files": "unset PATH; ulimit -c 0",
-    "few descriptors": "ulimit -n 128",
+    "few descriptors, standard input that has ended": "ulimit -n 128; exec < <(:)",
     # SCHED_IDLE, or the lowest priority, gets next to nothing of a processor that others use
     "small stack, batch, nice": "chrt -b -p 0 $$; renice -n 5 -p $$ > said; ulimit -s 256",
     "little address space": "ulimit -v 4000000",
-    "standard input that has ended": "exec < <(:)",
-    "ignored signals": 'trap "" PIPE CHLD INT HUP TERM',
+    "ignored signals, deep directory": """trap "" PIPE CHLD INT HUP TERM
+for i in {1..12}; do mkdir $(printf %0200d 1); cd $(printf %0200d 1); done""",
     "blocked signals": """set -- python3 -c 'import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))
 os.execvp(sys.argv[1], sys.argv[1:])' "$@\"""",
