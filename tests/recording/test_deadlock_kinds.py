@@ -83,31 +83,23 @@ def _wait_until_all_wait(path: Path, kind: str) -> None:
     """Each rank has logged what comes before the call that waits, and is in that call now: it
     logs no more, and sleeps, has computed for a while or has given way often."""
     deadline = Deadline(TIMEOUT_S)
-    at: dict[int, tuple[int, float, int]] = {}
-    left = list(range(RANKS))
-    while left:
-        left = [rank for rank in left if not _waits(path, rank, kind, at)]
-        assert not deadline.over(), f"ranks {left} do not wait"
-        time.sleep(_LOOK_S)
-
-
-def _waits(path: Path, rank: int, kind: str, at: dict[int, tuple[int, float, int]]) -> bool:
-    """AT: event, processor time and switches of each rank when it was seen there first."""
-    last = _LAST if rank else (_LAST_OF_0.get(kind, "write("),)
-    recording = open_job(path).rank(rank)
-    event, pid = recording.last_event, recording.meta["pid"]
-    if not recording.describe(event).removeprefix("thread 1: ").startswith(last):
-        at.pop(rank, None)
-        return False
-    if rank == 0 and kind in _POLLS:
-        return True
-    if rank not in at or at[rank][0] != event:
-        at[rank] = (event, _cpu_s(pid), _switches(pid))
-        return False
-    _, cpu_s, switches = at[rank]
-    return all(state == "S" for state in _states(pid)) or (
-        _cpu_s(pid) > cpu_s + 0.05 or _switches(pid) > switches + 50
-    )
+    for rank in range(RANKS):
+        last = _LAST if rank else (_LAST_OF_0.get(kind, "write("),)
+        seen, cpu_s, switches = -1, 0.0, 0
+        while True:
+            recording = open_job(path).rank(rank)
+            event, pid = recording.last_event, recording.meta["pid"]
+            there = recording.describe(event).removeprefix("thread 1: ").startswith(last)
+            if there and rank == 0 and kind in _POLLS:
+                break
+            if not there or event != seen:
+                seen, cpu_s, switches = event if there else -1, _cpu_s(pid), _switches(pid)
+            elif all(state == "S" for state in _states(pid)) or (
+                _cpu_s(pid) > cpu_s + 0.05 or _switches(pid) > switches + 50
+            ):
+                break
+            assert not deadline.over(), f"rank {rank} does not wait after {last}...)"
+            time.sleep(_LOOK_S)
 
 
 def _cpu_s(pid: int) -> float:
