@@ -69,7 +69,7 @@ def language() -> str:
             own = "unknown"  # no frame
     if own not in ("local", "unknown"):
         return own
-    said = gdb.execute("show language", to_string=True)  # costs ten times as much
+    said = gdb.execute("show language", to_string=True)  # slower
     found = re.search(r'"(?:auto; currently )?([\w+-]+)"', said)
     return found[1] if found else "c"
 
