@@ -23,4 +23,10 @@ static inline uint64_t processor_ns(void)
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+/* Processor time of this thread. */
+static inline uint64_t thread_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 #endif

@@ -1,7 +1,6 @@
 #include "marks/mark_trace.h"
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include "arch/registers.h"
 #include "arch/insn.h"
 #include "text/emulate.h"
@@ -25,6 +24,8 @@ enum {
 	LOOK_AHEAD = 48,
 	SHORT = 300, /* a trace that says nothing about what changes */
 	LIMIT_NS = 2000000,
+	/* in the first instructions, which alone may tell what changes; the machine may have taken the processor away */
+	LIMIT_WARM_NS = 8000000,
 	AT_LAST = 500, /* instructions after LIMIT_NS */
 };
 
@@ -279,11 +280,12 @@ int mark_trace(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
 	const bool fresh = wish->fresh;
 	unsigned instructions = wish->instructions;
 	uint32_t warm = fresh ? 1 : instructions / 6, search = instructions * 2 / 3, n, least = 0;
-	uint64_t end_ns = monotonic_ns() + LIMIT_NS, fell_to = 0;
+	const uint64_t begun_ns = thread_ns();
+	uint64_t fell_to = 0;
 	enum emulation how = EMU_DONE;
 	struct visited *v = NULL;
 	struct emulated did;
-	bool slow = false, good;
+	bool slow = false, late = false, good;
 	int rc = leave_string(uc, false);
 
 	if (rc)
@@ -301,8 +303,9 @@ int mark_trace(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
 			v->last = n;
 			v->jumped_to |= pc != fell_to && n;
 		}
-		if ((slow || n % 64 == 63) && monotonic_ns() > end_ns) { /* the next good place must do */
-			end_ns = UINT64_MAX;
+		if (!late && (slow || n % 64 == 63) &&
+		    thread_ns() - begun_ns > (n < warm ? LIMIT_WARM_NS : LIMIT_NS)) { /* the next good place must do */
+			late = true;
 			search = n < search ? n : search;
 			instructions = n + AT_LAST < instructions ? n + AT_LAST : instructions;
 		}

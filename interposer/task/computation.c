@@ -59,7 +59,7 @@ static void stop_here(ucontext_t *uc, const struct mark *mark)
 	baton_yield();
 	if (others)
 		computation_resumed(uc);
-	self->resumed_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	self->resumed_ns = thread_ns();
 	self->state = THREAD_RUNS;
 	signals_want_delivery(uc);
 	self->frame = outer;
@@ -110,7 +110,7 @@ static bool hand_on(ucontext_t *uc, const struct spin *waits, const struct spin 
  * thread that waits reminds again. */
 static bool turn_begins(const struct thread *self)
 {
-	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - self->resumed_ns < (uint64_t)lower.opt.slice_ms * 500000;
+	return thread_ns() - self->resumed_ns < (uint64_t)lower.opt.slice_ms * 500000;
 }
 
 void computation_stopped(ucontext_t *uc, bool signal)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import deadlines
 import pytest
+from alone import record
 from conftest import Build, Rdb, replay_agrees
 from spinning import PROGRAM, SLICE_MS, STEPS, gives_way
 
@@ -53,6 +54,21 @@ def test_turns_of_a_computation_are_told_apart(build: Build, rdb: Rdb) -> None:
         done = rdb("run", "--slice", 1, "--hash-every", 1, "--name", n, "--", program, 1000000)
         assert (done.returncode, done.stdout) == (0, "1000000\n"), done.stderr
         replay_agrees(rdb, n)
+
+
+def test_a_processor_that_is_taken_away_in_between(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What tells turns apart is looked for as long as elsewhere."""
+    program = build("counted_turns.c", "-O0", "-pthread")
+    late = build("late_clock.c", "-shared", "-fPIC")
+    monkeypatch.setenv("LD_PRELOAD", str(late))
+    made = record(tmp_path, program, "1500000", options=("--slice", "1"))
+    assert (made.result.returncode, made.result.stdout) == (0, "1500000\n"), made.result.stderr
+    monkeypatch.delenv("LD_PRELOAD")
+    code, answer = made.verify()
+    assert (code, answer["ok"]) == (0, True), answer
+    assert int(str(answer["events"])) > 12, "hardly stopped"
 
 
 def test_a_turn_is_not_over_before_it_begins(build: Build, rdb: Rdb) -> None:
