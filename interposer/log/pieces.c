@@ -1,6 +1,6 @@
 #include "log/pieces.h"
 #include <stdbool.h>
-#include <time.h>
+#include "base/monotonic.h"
 
 static const size_t sizes[] = {64 << 10, PIECE_SMALLEST, 128 << 10, PIECE_LARGEST};
 enum { SIZES = sizeof(sizes) / sizeof(*sizes), WAIT_MAX = 63 };
@@ -11,14 +11,6 @@ static struct {
 	unsigned next;                       /* to be tried */
 	bool due;
 } cost;
-
-/* Processor time, since others may have the processor meanwhile. */
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static unsigned cheapest(void)
 {
@@ -49,7 +41,7 @@ void pieces_begin(struct pieces *p, size_t bytes)
 		}
 	}
 	p->size = sizes[p->way];
-	p->begun_ns = cpu_ns();
+	p->begun_ns = thread_ns(); /* others may have the processor meanwhile */
 }
 
 void pieces_end(const struct pieces *p, size_t bytes)
@@ -57,7 +49,7 @@ void pieces_end(const struct pieces *p, size_t bytes)
 	uint64_t *ns = &cost.ns[p->way], now;
 	if (bytes < PIECE_SMALLEST)
 		return;
-	now = ((cpu_ns() - p->begun_ns) << 20) / bytes + 1;
+	now = ((thread_ns() - p->begun_ns) << 20) / bytes + 1;
 	*ns = *ns ? (3 * *ns + now) / 4 : now;
 	const bool dear = now > 2 * cost.ns[cheapest()];
 	cost.wait[p->way] = !dear ? 0 : cost.wait[p->way] < WAIT_MAX ? 2 * cost.wait[p->way] + 1 : WAIT_MAX;
