@@ -204,7 +204,10 @@ def test_jobs_in_gdb(gdb: Gdb) -> None:
     tables = [gdb.run(f"changes changed --limit 60 --jobs {jobs}") for jobs in JOBS]
     assert tables[0] == tables[1]
     assert tables[0].count("\n") > 60
-    ends = [gdb.run(f"bisect !bad --jobs {jobs}") for jobs in JOBS]
+    ends = []
+    for jobs in JOBS:
+        gdb.run("goto end")  # where it stands the names are looked for first
+        ends.append(gdb.run(f"bisect !bad --jobs {jobs}"))
     assert "turned false" in ends[0]
     assert ends[0] == ends[1]
     assert threading.active_count() < 50
