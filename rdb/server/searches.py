@@ -59,6 +59,9 @@ class Searches:
             "of-events": lambda text: dict(
                 zip(("of_events", "hint"), of_events(_options(text)["query"]), strict=True)
             ),
+            "hint-of-names": lambda text: {
+                "hint": hint_of_names(Query(_options(text)["query"]), self._recording)
+            },
             "notice": self._notice,
             "same-on": self._same_on,
             "output": self._output,
@@ -140,8 +143,7 @@ class Searches:
         """{"query", "way": next|prev|all, "limit", "first", "last"}: events that match a query.
 
         `rows`: at most "limit" runs of events of one record; `count`: number of events;
-        `records`: number of runs; `hint` if there are none.  "first" and "last" bound the search
-        instead of the position.
+        `records`: number of runs.  "first" and "last" bound the search instead of the position.
         """
         asked = _options(text)
         query = Query(asked["query"])
@@ -170,7 +172,6 @@ class Searches:
                     rows.append({"event": event, "at_ns": found.record.at_ns, "text": text, **ends})
                 if asked["way"] != "all" and len(rows) == asked["limit"]:
                     break
-        answer["hint"] = "" if answer["count"] else hint_of_names(query, self._recording)
         return answer
 
     def _notice(self, text: str) -> Answer:

@@ -62,8 +62,8 @@ class FindEvent(Command):
             if not answer["rows"]:
                 if answer["interrupted"]:
                     raise gdb.GdbError("Interrupted; still where you were.")
-                hint = f"  ({answer['hint']}.)" if answer["hint"] else ""
-                raise gdb.GdbError(_none(way, query) + hint)
+                hint = searching.ask("hint-of-names", query=query)["hint"]
+                raise gdb.GdbError(_none(way, query) + (f"  ({hint}.)" if hint else ""))
             row = answer["rows"][0]
             place.seek(str(row["event"]))
             gdb.write(f"Event {row['event']}: {row['text']}\n")
