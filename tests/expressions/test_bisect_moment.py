@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from conftest import Build, Rdb
-from gdbdriver import Gdb
+from conftest import PROGRAMS, Build
+from gdbdriver import Gdb, Recorded
 
 LINE = "moments.c:12"
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    source = PROGRAMS / "moments.c"
+    made = Recorded(tmp_path_factory.mktemp("it"), build(source.name, "-O0"), source)
+    assert made.done.returncode == 0, made.done.stderr
+    return made
+
+
 @pytest.fixture
-def gdb(rdb: Rdb, build: Build, rdb_home: Path) -> Iterator[Gdb]:
-    done = rdb("run", "--name", "it", "--", build("moments.c", "-O0"))
-    assert done.returncode == 0, done.stderr
-    with Gdb("it", home=rdb_home) as opened:
+def gdb(recorded: Recorded) -> Iterator[Gdb]:
+    with recorded.gdb() as opened:
         yield opened
 
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from conftest import Build, Rdb
-from gdbdriver import Gdb
+from conftest import PROGRAMS, Build, run_rdb
+from gdbdriver import Gdb, Recorded
 
 EVENTS = 4  # in a turn of the program's loop
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    source = PROGRAMS / "named_like_calls.c"
+    made = Recorded(tmp_path_factory.mktemp("it"), build(source.name, "-O0"), source)
+    assert made.done.returncode == 0, made.done.stderr
+    return made
+
+
 @pytest.fixture
-def gdb(rdb: Rdb, build: Build, rdb_home: Path) -> Iterator[Gdb]:
-    done = rdb("run", "--name", "it", "--", build("named_like_calls.c", "-O0"))
-    assert done.returncode == 0, done.stderr
-    with Gdb("it", home=rdb_home) as opened:
+def gdb(recorded: Recorded) -> Iterator[Gdb]:
+    with recorded.gdb() as opened:
         yield opened
 
 
@@ -45,12 +51,16 @@ def test_a_block_with_one_event_of_four(gdb: Gdb) -> None:
     assert re.match(r"2 events; undefined at ", said), said
 
 
-def test_a_field_that_is_also_a_variable(gdb: Gdb, rdb: Rdb) -> None:
+def test_a_field_that_is_also_a_variable(gdb: Gdb, recorded: Recorded) -> None:
     """`count` alone is a field of MPI calls; `getppid and result == 1` can only be of events."""
     hint = "count is a field of events; if you mean the program's variable write FUNCTION::count"
+
+    def find(*words: str) -> subprocess.CompletedProcess[str]:
+        return run_rdb(recorded.home, recorded.folder, "find-event", "job", *words)
+
     gdb.run("goto start")
     assert hint in gdb.fails("find-event count == 3")
-    assert rdb("find-event", "it", "count == 3").stderr.splitlines()[-1] == f"rdb: {hint}"
-    assert "field" not in rdb("find-event", "it", "getppid and count == 1").stderr
-    assert "field" not in rdb("find-event", "it", "rkey == 3").stderr
-    assert rdb("find-event", "it", "main::count == 3 and event > 0", "--count").returncode == 0
+    assert find("count == 3").stderr.splitlines()[-1] == f"rdb: {hint}"
+    assert "field" not in find("getppid and count == 1").stderr
+    assert "field" not in find("rkey == 3").stderr
+    assert find("main::count == 3 and event > 0", "--count").returncode == 0

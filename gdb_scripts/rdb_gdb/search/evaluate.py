@@ -19,7 +19,7 @@ from ..values.words import functions_named, names_of_python, unknown_everywhere
 from . import searching, stores
 
 _LOOKS = 33  # events at which the names are searched
-_GOLDEN = 0.6180339887
+_GOLDEN = 0.6180339887  # the fractional parts of its multiples fall evenly, in no period
 _CALLS = 500
 _CHANGES = 8  # of the number of references to a function
 _NOWHERE = "the program has no variable and no function of this name."

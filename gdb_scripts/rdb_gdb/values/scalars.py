@@ -47,9 +47,7 @@ def planned(text: str, first: int) -> tuple[str, list[Plan]]:
 
 def _of_term(text: str) -> Plan | None:
     try:
-        value = symbols.evaluated(text)
-        if value.type.strip_typedefs().code in _REFERENCES:
-            value = value.referenced_value()
+        value = elements.referent(symbols.evaluated(text))
         type_ = value.type.strip_typedefs()
         if type_.code not in _NUMBERS or type_.sizeof > 8 or value.address is None:
             return None
