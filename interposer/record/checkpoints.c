@@ -348,7 +348,7 @@ int checkpoint_coordinated(const ucontext_t *uc, unsigned number, int (*beside)(
 		rc = begin(&plan);
 	if (rc)
 		failed(rc, 0);
-	return rc;
+	return rc ? rc : ckpt.child;
 }
 
 /* proc(5), /proc/pid/statm: size, resident, ... in pages */

@@ -18,7 +18,7 @@ void checkpoints_forked(void);
 void checkpoints_end(enum log_end how);
 
 /* Takes an image of a program that is not recorded (restart/checkpoint/coordinated.h).  The forked child calls `beside`
- * with the result of the image; what that returns is the result of the checkpoint.  0 or -errno. */
+ * with the result of the image; what that returns is the result of the checkpoint.  The child's process id, or -errno. */
 int checkpoint_coordinated(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc));
 
 #endif

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING
 
-from rdb.coordinate.centre import checkpoints_of
+from rdb.coordinate.centre import checkpoints_of, finish_checkpoint
 from rdb.coordinate.joining import checkpoints_options
 from rdb.environment import for_rdb_exec
 from rdb.errors import CannotExecute, RdbError, Unsupported, Usage
@@ -249,6 +249,7 @@ def _options(args: SimpleNamespace) -> list[str]:
 
 def _unrecorded(job: str, name: str, code: int, hosts: Sequence[str]) -> int:
     """Says how a job without a log ended.  HOSTS: hosts that do not see the job's directory."""
+    finish_checkpoint(job)
     numbers = checkpoints_of(job)
     if hosts:
         from rdb.agents.gathering import checkpoints_elsewhere

@@ -16,9 +16,9 @@ from pathlib import Path
 from rdb.errors import DamagedRecording
 from rdb.process_stat import lives
 
-_MAGIC, _VERSION = 0x6472616F62626472, 6
+_MAGIC, _VERSION = 0x6472616F62626472, 7
 _HEAD = struct.Struct("<QIIQQQIi512s")
-_SLOT = struct.Struct("<Ii64s17Q")
+_SLOT = struct.Struct("<Ii64s19Q")
 _CLOCK = struct.Struct("<QQ")
 _CLOCKS = 1000
 _PAGE = 4096
@@ -60,6 +60,9 @@ class Slot:
     failed: int
     stood_ns: int
     fork_ns: int
+    writer: int
+    """The process that writes the newest image; 0: none yet."""
+    writer_started: int
     clocks: dict[int, int]
     """Communicator -> number of collectives that this rank has begun for good (board_count())."""
 
@@ -71,6 +74,11 @@ class Slot:
     def lives(self) -> bool:
         """Whether the rank, which is one of this host, has not ended."""
         return self.there and lives(self.pid, self.started)
+
+    @property
+    def writes(self) -> bool:
+        """Whether the process that writes the rank's image lives; the rank is of this host."""
+        return bool(self.writer) and lives(self.writer, self.writer_started)
 
 
 def board_path(job: str | os.PathLike[str], host: str | None = None) -> Path:
@@ -109,7 +117,7 @@ def parse_slot(data: bytes) -> Slot:
     state, pid, host, *counts, nclocks = _SLOT.unpack_from(data)
     clocks = (_CLOCK.unpack_from(data, _SLOT.size + at * _CLOCK.size) for at in range(nclocks))
     name = host.split(b"\0")[0].decode(errors="replace")
-    *counts, _mpi, _away, _silent, inside, started, _agreed = counts
+    *counts, _mpi, _away, _silent, inside, started, writer, writer_started, _agreed = counts
     moves, sent, received, pending, objects, imaged, written, failed, stood_ns, fork_ns = counts
     return Slot(
         State(state),
@@ -126,6 +134,8 @@ def parse_slot(data: bytes) -> Slot:
         failed,
         stood_ns,
         fork_ns,
+        writer,
+        writer_started,
         {comm: count - (comm == inside and count > 0) for comm, count in clocks},
     )
 
@@ -168,6 +178,33 @@ class Board:
     @property
     def committed(self) -> int:
         return self._number(_COMMITTED_AT)
+
+    def busy(self) -> bool:
+        """Whether a checkpoint is under way: not refused, and neither whole nor failed."""
+        wanted = self.wanted
+        if not wanted or self.committed >= wanted:
+            return False
+        verdict = self.verdict(wanted)
+        return verdict is Verdict.OPEN or (
+            verdict is Verdict.GO and not any(slot.failed >= wanted for slot in self.slots())
+        )
+
+    def may_finish(self, generation: int) -> bool:
+        """Whether something of this host may yet finish checkpoint GENERATION.
+
+        A rank may, and a process that writes for one.
+        """
+        host = os.uname().nodename
+        # looked at first: what a process says it says before it ends
+        there = any(
+            slot.host == host and (slot.writes or (slot.lives and slot.imaged < generation))
+            for slot in self.slots()
+        )
+        return (
+            there
+            and self.committed < generation
+            and not any(slot.failed >= generation for slot in self.slots())
+        )
 
     @property
     def why(self) -> str:
@@ -239,6 +276,11 @@ class Board:
 
     def commit(self, generation: int) -> None:
         struct.pack_into("<Q", self._map, _COMMITTED_AT, generation)
+
+    @property
+    def relay(self) -> int:
+        """The process that speaks for the ranks of this host; 0: none."""
+        return int(struct.unpack_from("<i", self._map, _RELAY_AT)[0])
 
     def speak(self, pid: int) -> None:
         """PID: the process that speaks for the ranks of this host."""

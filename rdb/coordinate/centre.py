@@ -16,6 +16,7 @@ APART = "apart"
 CENTRE, NO_CENTRE = "centre\n", "elsewhere\n"
 ADDRESS = "relay.json"
 """File in a job's directory: where the centre listens."""
+_LOOK_S, _RELAY_S = 0.005, 10.0
 
 
 def is_apart(job: Path) -> bool:
@@ -31,6 +32,30 @@ def centre_address(job: Path) -> dict[str, Any] | None:
         return dict(json.loads((job / ADDRESS).read_text(encoding="ascii")))
     except (OSError, ValueError):
         return None
+
+
+def finish_checkpoint(job: str) -> None:
+    """Waits for a checkpoint that processes of this host still write, of a job that has ended.
+
+    Also waits a little for the relay, which makes it valid if the job has several hosts.
+    """
+    own = {"board", f"board-{os.uname().nodename}"}.intersection(os.listdir(job))
+    if not own:
+        return
+    import time
+    from pathlib import Path
+
+    from rdb.coordinate.board import Board, Verdict
+    from rdb.process_stat import process_stat
+
+    board = Board(Path(job, own.pop()))
+    wanted, until_s = board.wanted, None
+    while board.verdict(wanted) is Verdict.GO and board.busy():
+        if not board.may_finish(wanted):
+            until_s = until_s or time.monotonic() + _RELAY_S
+            if process_stat(board.relay) is None or time.monotonic() > until_s:
+                return
+        time.sleep(_LOOK_S)
 
 
 def checkpoints_of(job: str) -> list[int]:

@@ -274,8 +274,9 @@ def _sizes(job: Job, nranks: int, generation: int) -> list[int]:
 
 def _written(job: Job, board: Board, generation: int, until_s: float) -> Taken:
     while True:
+        may_finish = board.may_finish(generation)
         slots = board.slots()
-        whole = all(slot.written >= generation for slot in slots)
+        whole = board.committed >= generation
         # a rank stores how long it stood still when it goes on
         if whole and (
             all(slot.state is not State.HELD for slot in slots) or time.monotonic() > until_s
@@ -284,6 +285,8 @@ def _written(job: Job, board: Board, generation: int, until_s: float) -> Taken:
         failed = [rank for rank, slot in enumerate(slots) if slot.failed >= generation]
         if failed:
             raise _failed(job, failed[0], generation)
+        if not whole and not may_finish:
+            raise RdbError(f"what wrote checkpoint {generation} of {job.name} was killed")
         if time.monotonic() > until_s:
             raise RdbError(f"checkpoint {generation} of {job.name} is not written yet")
         time.sleep(_LOOK_S)

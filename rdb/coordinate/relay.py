@@ -67,7 +67,7 @@ class Relay:
         While no checkpoint is under way only state and process id count, as the counts change all
         the time.
         """
-        end = None if self.busy() else _STATE_BYTES
+        end = None if self.board.busy() else _STATE_BYTES
         changed = {
             rank: raw
             for rank, raw in self.local().items()
@@ -77,8 +77,8 @@ class Relay:
         return changed
 
     def over(self) -> bool:
-        """Whether no rank of this host runs, and none will start."""
-        if runs_rdb(self._parent):
+        """Whether no rank of this host runs, none will start, and no image is being written."""
+        if runs_rdb(self._parent) or self.board.may_finish(self.board.wanted):
             return False
         return all(not parse_slot(raw).there for raw in self.local().values())
 
@@ -94,18 +94,8 @@ class Relay:
                 with suppress(RdbError):  # it has just ended, which its slot shows
                     send_request(slot.pid, slot.started)
 
-    def busy(self) -> bool:
-        """Whether a checkpoint is under way."""
-        wanted = self.board.wanted
-        if not wanted or self.board.committed >= wanted:
-            return False
-        verdict = self.board.verdict(wanted)
-        return verdict is Verdict.OPEN or (
-            verdict is Verdict.GO and not any(slot.failed >= wanted for slot in self.board.slots())
-        )
-
     async def pause(self) -> None:
-        await asyncio.sleep(_BUSY_S if self.busy() else _IDLE_S)
+        await asyncio.sleep(_BUSY_S if self.board.busy() else _IDLE_S)
 
 
 def write_commit(job: Path, told: Message) -> None:
@@ -252,6 +242,7 @@ class Centre(Relay):
                 await self._all({"op": "slots", "slots": index}, data)
             await self._step()
             await self.pause()
+        await self._step()  # the last rank may have finished its part since
         for task in self._asking:
             task.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)

@@ -114,9 +114,9 @@ def said_after(one: Running, checkpoints: int = 1) -> list[str]:
     return sorted(said.splitlines())
 
 
-def restarted(one: Running, name: str) -> list[str]:
+def restarted(one: Running, name: str, code: int = 0) -> list[str]:
     done = one.rdb("restart", name)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return sorted(done.stdout.splitlines())
 
 

@@ -36,7 +36,7 @@ def test_a_record_of_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None
     _written(board, 1)
     asyncio.run(centre._step())
     assert board.slot(0).failed == 1
-    assert not centre.busy()
+    assert not centre.board.busy()
     assert [one.name for one in tmp_path.glob(".commit*")] == []
     (tmp_path / "commit-1").rmdir()
     _written(board, 2)

@@ -62,16 +62,16 @@ static int write_state(unsigned number)
 	return private_publish(fd, rc, temp, path);
 }
 
-/* Writes the file that makes the checkpoint valid: done by the rank whose files are whole last. */
-static void commit(uint64_t generation)
+/* Writes the file that makes the checkpoint valid: done by the rank whose files are whole last.  0 or -errno. */
+static int commit(uint64_t generation)
 {
 	if (own.board->relayed)
-		return; /* the relay that decides commits */
+		return 0; /* the relay that decides commits */
 	char path[4096], temp[4096], text[128];
 	for (unsigned rank = 0; rank < own.board->nranks; rank++)
 		if (__atomic_load_n(&board_slot(own.board, rank)->written, __ATOMIC_SEQ_CST) < generation ||
 		    __atomic_load_n(&board_slot(own.board, rank)->failed, __ATOMIC_SEQ_CST) >= generation)
-			return;
+			return 0;
 	const char *slash = strrchr(lower.opt.board, '/');
 	int len = slash ? (int)(slash - lower.opt.board) : 0;
 	snprintf(path, sizeof(path), "%.*s/commit-%lu", len, lower.opt.board, (unsigned long)generation);
@@ -85,8 +85,10 @@ static void commit(uint64_t generation)
 	n += snprintf(text + n, sizeof(text) - (size_t)n, ", \"crc32c\": \"%08x\"}\n", crc32c(0, text, (size_t)n));
 	int fd = private_create(AT_FDCWD, temp, O_WRONLY | O_TRUNC);
 	int rc = fd < 0 ? fd : io_write_all(fd, text, (size_t)n, 0, 4096);
-	if (!private_publish(fd, rc, temp, path))
+	rc = private_publish(fd, rc, temp, path);
+	if (!rc)
 		__atomic_store_n(&own.board->committed, generation, __ATOMIC_SEQ_CST);
+	return rc;
 }
 
 /* Removes older checkpoints that are not kept: first the file that makes each valid. */
@@ -150,13 +152,13 @@ static int beside(unsigned number, int rc)
 		rc = write_state(number);
 	if (!rc && own.board->relayed)
 		rc = sync_parts(number);
-	if (rc) {
-		__atomic_store_n(&own.slot->failed, number, __ATOMIC_SEQ_CST);
-		return rc;
+	if (!rc) {
+		__atomic_store_n(&own.slot->written, number, __ATOMIC_SEQ_CST);
+		rc = commit(number);
 	}
-	__atomic_store_n(&own.slot->written, number, __ATOMIC_SEQ_CST);
-	commit(number);
-	return 0;
+	if (rc)
+		__atomic_store_n(&own.slot->failed, number, __ATOMIC_SEQ_CST);
+	return rc;
 }
 
 static int gather_threads(void)
@@ -213,7 +215,7 @@ static int gather(unsigned number)
 	return 0;
 }
 
-void checkpoint_state_take(struct board *b, const ucontext_t *uc, uint64_t generation)
+int checkpoint_state_take(struct board *b, const ucontext_t *uc, uint64_t generation)
 {
 	static ucontext_t before_call;
 	own.board = b;
@@ -226,13 +228,14 @@ void checkpoint_state_take(struct board *b, const ucontext_t *uc, uint64_t gener
 	keep_coordinated((unsigned)__atomic_load_n(&own.board->committed, __ATOMIC_ACQUIRE));
 	if (!rc)
 		rc = checkpoint_coordinated(uc, (unsigned)generation, beside);
+	const int writer = rc > 0 ? rc : 0;
 	table_drop(&own.shared); /* the child has a copy */
 	unsigned gone;
 	keep_gone(&gone); /* the child removes them */
-	if (rc) {
+	if (rc < 0) {
 		rdb_warn("rank %d: checkpoint %lu could not be taken: %s", lower.opt.rank, (unsigned long)generation,
 			 strerror(-rc));
 		__atomic_store_n(&own.slot->failed, generation, __ATOMIC_SEQ_CST);
 	}
-	__atomic_store_n(&own.slot->imaged, generation, __ATOMIC_SEQ_CST);
+	return writer;
 }

@@ -6,7 +6,8 @@
 #include <ucontext.h>
 
 struct board;
-/* The rank stands still, with the running thread's registers uc; a forked child writes the files. */
-void checkpoint_state_take(struct board *b, const ucontext_t *uc, uint64_t generation);
+/* The rank stands still, with the running thread's registers uc; a forked child writes the files.  Its process id; 0:
+ * there is none. */
+int checkpoint_state_take(struct board *b, const ucontext_t *uc, uint64_t generation);
 
 #endif

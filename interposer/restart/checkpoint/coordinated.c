@@ -91,12 +91,25 @@ void coordinated_join(void)
 		rdb_fatal("/proc/self: %s", strerror(-dir));
 	own.slot->started = started(dir);
 	close(dir);
+	own.slot->writer = 0;
 	gethostname(own.slot->host, sizeof(own.slot->host) - 1);
 	/* generations that are decided do not concern it */
 	const uint64_t wanted = board_wanted(own.board);
 	own.done = wanted && board_verdict(own.board, wanted) == BOARD_OPEN ? wanted - 1 : wanted;
 	own.slot->mpi = own.slot->away = own.slot->silent = 0;
 	own.cost_s = 0.1;
+}
+
+/* Whoever waits for the checkpoint waits for the process that writes it, which may outlive the rank. */
+static void note_writer(int pid)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	const int dir = pid ? descriptor_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0) : -ESRCH;
+	own.slot->writer_started = dir < 0 ? 0 : started(dir);
+	own.slot->writer = (uint64_t)pid;
+	if (dir >= 0)
+		close(dir);
 }
 
 void coordinated_begin(void)
@@ -392,7 +405,8 @@ static bool held(const ucontext_t *uc)
 	const bool over = wait_for_verdict(generation, waits) || !leave(generation);
 	if (over && board_verdict(own.board, generation) == BOARD_GO && !seen_elsewhere(generation)) {
 		uint64_t forking = monotonic_ns();
-		checkpoint_state_take(own.board, uc, generation);
+		note_writer(checkpoint_state_take(own.board, uc, generation));
+		__atomic_store_n(&own.slot->imaged, generation, __ATOMIC_SEQ_CST);
 		own.slot->fork_ns = monotonic_ns() - forking;
 		wait_for_images(generation);
 		own.slot->stood_ns = monotonic_ns() - halt_since_ns();
