@@ -3,15 +3,24 @@ a value was made, in generated programs; and never past a computation."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
-from copied import Program, at_random, each_instruction, each_way
+from copied import at_random, each_instruction, each_way
 from gdbdriver import in_console
 
+ALL = [
+    (f"{level}{x87}", kind)
+    for kind in ("each", "random")
+    for level in ("-O0", "-O1", "-O2")
+    for x87 in ("", " -mfpmath=387")
+]
+SOME = [("-O0", "each"), ("-O2", "each"), ("-O2 -mfpmath=387", "each"), ("-O1", "random")]
+SOME += [("-O0 -mfpmath=387", "random")]
 _LIBRARY = """
 static __thread volatile int local;
 volatile int got;
@@ -59,9 +68,10 @@ def lost(tmp_path: Path, program: Path, made: dict[str, str]) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("flags", ["-O0", "-O1", "-O2", "-O0 -mfpmath=387", "-O2 -mfpmath=387"])
-@pytest.mark.parametrize("program", [each_way(), at_random(1, 20)], ids=["each", "random"])
-def test_where_it_was_made(tmp_path: Path, build: Build, flags: str, program: Program) -> None:
+@pytest.mark.parametrize(("flags", "kind"), ALL if "RDB_TEST_ORACLES" in os.environ else SOME)
+def test_where_it_was_made(tmp_path: Path, build: Build, flags: str, kind: str) -> None:
+    """With RDB_TEST_ORACLES (`make test-oracles`) both programs with all flags."""
+    program = each_way() if kind == "each" else at_random(1, 20)
     source = tmp_path / "copied.c"
     source.write_text(program.source)
     assert not lost(tmp_path, build(source, *flags.split(), "-w"), program.made)

@@ -128,18 +128,23 @@ def expect_end_by(rank: Rank, line: Line, name: str, opened_before: bool) -> Non
     expect_to_open(recording)
 
 
+def three_of_them(turn: int) -> tuple[str, ...]:
+    """Each time others; with RDB_TEST_MPI=all each signal."""
+    at = 3 * turn % len(SIGNALS)
+    return SIGNALS if ALL else (SIGNALS * 2)[at : at + 3]
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_ended_by_a_signal(build: Build, tmp_path: Path, call: str) -> None:
-    for name in SIGNALS:
+    names = three_of_them(CALLS.index(call))
+    for name in names:
         rank = Rank.make(tmp_path / name)
-        expect_end_by(rank, alone(rank, build, call), name, name == SIGNALS[0])
+        expect_end_by(rank, alone(rank, build, call), name, name == names[0])
 
 
 @pytest.mark.parametrize(("call", "requests"), MPI_CALLS)
 def test_ended_by_a_signal_in_mpi(build: Build, tmp_path: Path, call: str, requests: int) -> None:
-    """By three of them, each time others; with RDB_TEST_MPI=all by each."""
-    turn = 3 * MPI_CALLS.index((call, requests))
-    names = SIGNALS if ALL else (SIGNALS * 2)[turn % len(SIGNALS) :][:3]
+    names = three_of_them(MPI_CALLS.index((call, requests)))
     for name in names:
         rank = Rank.make(tmp_path / name)
         expect_end_by(rank, under_mpi(rank, build, call, requests), name, name == names[0])

@@ -11,7 +11,7 @@ from alone import record
 from conftest import Build, Rdb, replay_agrees
 from spinning import PROGRAM, SLICE_MS, STEPS, gives_way
 
-RECORDINGS = 4
+RECORDINGS = 2
 EVENTS_A_TURN = 40
 """Two if who waits is stopped once, and never where it has the lock that the other one needs."""
 DEAR_EVENTS = 500
