@@ -142,15 +142,19 @@ async def bisect(session: Session, expression: str) -> Outcome | Bisected:
     if len(words) < len(expression.split(" ")):
         await session.set_focus(session.ranks, text="focus all")
     outcome = await session.run(f"bisect {' '.join(words)}")
-    events = {rank: found for rank, answer in outcome.answers.items() if (found := _event(answer))}
-    if len(events) < 2:
+    found = {rank: place for rank, one in outcome.answers.items() if (place := _place(one))}
+    if len(found) < 2:
         return outcome
-    return Bisected(outcome, causal_order(Messages(session.job), events))
+    events = {rank: event for rank, (event, _) in found.items()}
+    brought = [rank for rank, (_, by_event) in found.items() if by_event]
+    return Bisected(outcome, causal_order(Messages(session.job), events, brought))
 
 
-def _event(answer: RankAnswer) -> int | None:
-    """The event after whose answer the expression was false in a rank; None: nothing found."""
+def _place(answer: RankAnswer) -> tuple[int, bool] | None:
+    """The event after whose answer the expression was false in a rank, and whether the event made
+    it so; None: nothing found.
+    """
     if not answer.ok or answer.after is None or " turned false in rank " not in answer.text:
         return None
     by = _BY_EVENT.search(answer.text)
-    return int(by[1]) if by else answer.after.event
+    return (int(by[1]), True) if by else (answer.after.event, False)

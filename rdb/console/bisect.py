@@ -24,6 +24,7 @@ from rdb.errors import DamagedRecording, Usage
 from rdb.recording import open_job
 from rdb.session.bisect import Found, Interrupt, Report, bisect
 from rdb.session.bisect import Progress as Heard
+from rdb.session.causal_order import relation_of
 from rdb.session.merge import merge
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
@@ -168,8 +169,8 @@ def show(report: Report, expression: str, out: Console, name: Callable[[Rank], s
     if report.found:
         first = [name(rank) for rank in report.first]
         where = f"rank {first[0]}" if len(first) == 1 else f"ranks {', '.join(first)}"
-        apart = ", independently of each other" if len(first) > 1 else ""
-        out.print(Text(f"{expression} first turned false in {where}{apart}", "bold"))
+        relation = f", {relation_of(report.together)}" if len(first) > 1 else ""
+        out.print(Text(f"{expression} first turned false in {where}{relation}", "bold"))
         if len(report.found) > 1 and report.order_unknown is not None:
             out.print(
                 Text(f"by recorded time; the causal order is not known: {report.order_unknown}")

@@ -111,11 +111,14 @@ class Report:
     not_found: tuple[NotFound, ...]
     first: tuple[Rank, ...] = ()
     """Ranks in which it was found and before which it was found in no other rank: the first in
-    causal order.  Several such ranks are independent of each other."""
+    causal order.  Several such ranks are independent of each other, unless it came to them
+    `together`."""
     order_unknown: str | None = None
     """Why the causal order is not known; the answers are then in order of recorded time."""
     interrupted: bool = False
     """The user has interrupted the search; the answers are what was known by then."""
+    together: str | None = None
+    """The collective that made it false in all of `first`; None: they are independent."""
 
     @property
     def unknown(self) -> tuple[Rank, ...]:
@@ -187,7 +190,8 @@ async def bisect(
     found = [answer for answer in answers if isinstance(answer, Found)]
     order = CausalOrder({one.rank: 0 for one in found})
     if len(found) > 1:  # reads all logs
-        order = causal_order(messages, {one.rank: _event(one) for one in found})
+        brought = [one.rank for one in found if one.by_event is not None]
+        order = causal_order(messages, {one.rank: _event(one) for one in found}, brought)
     found.sort(
         key=lambda one: (
             order.depths.get(one.rank, 0), one.at_ns is None, one.at_ns or 0, one.rank
@@ -199,6 +203,7 @@ async def bisect(
         order.first or tuple(one.rank for one in found[:1]),
         order.unknown,
         interrupt.pressed,
+        order.together,
     )
 
 

@@ -176,6 +176,18 @@ def test_bisect_in_the_console_says_the_causal_order(store: Store) -> None:
     assert said.rstrip().endswith("first in causal order: rank 1"), said
 
 
+@pytest.mark.parametrize("expression", ["sum < 50", "given < 50", "own >= 0"])
+def test_what_a_collective_brought_to_all(store: Store, expression: str) -> None:
+    if not (store.home / "brought").exists():
+        store.record("brought", "brought.c")
+    report = json.loads(store.rdb("bisect", "brought", expression, "--json").stdout)
+    ways = {"sum < 50": "MPI_Allreduce", "given < 50": "MPI_Iallreduce"}
+    assert report["first"] == [0, 1, 2] and report["together"] == ways.get(expression)
+    said = store.rdb("attach", "brought", text=f"bisect {expression}\n").stdout.rstrip()
+    how = f"together in {ways[expression]}" if expression in ways else "independently of each other"
+    assert said.endswith(f"first in causal order: ranks 0-2, {how}"), said
+
+
 # Queues.
 
 

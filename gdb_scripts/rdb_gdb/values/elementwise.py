@@ -13,7 +13,7 @@ from typing import Any
 import gdb
 
 from .. import link
-from . import elements, pynames, subscripts, symbols
+from . import elements, pynames, subscripts, symbols, wrapped
 from .arrays import Array, NoArray, located, referred
 from .bits import folded
 
@@ -255,6 +255,16 @@ def _of_each(text: str, code: int) -> Array | None:
 def _evaluated(text: str) -> Any:
     """The value of TEXT; `p[0]@n` is not read, as GDB would do, and refuse if it is large."""
     text = subscripts.for_gdb(text)
+    try:
+        return _counted(text)
+    except gdb.error:
+        followed = wrapped.followed(text)
+        if followed is None:
+            raise
+        return _counted(followed)
+
+
+def _counted(text: str) -> Any:
     first, sign, count = text.rpartition("@")
     if not sign:
         return symbols.evaluated(text)

@@ -224,7 +224,8 @@ def this_of(frame: Any) -> tuple[int, str] | None:
     """Address and class of the object whose member function runs in this frame; None: none."""
     try:
         this = frame.read_var("this")
-        return int(this), str(this.type.strip_typedefs().target().unqualified())
+        of = this.type.strip_typedefs().target().unqualified()
+        return int(this), of.name or ""  # its text depends on the language of the selected frame
     except (gdb.error, ValueError, RuntimeError):
         return None
 

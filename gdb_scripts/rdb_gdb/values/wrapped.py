@@ -1,7 +1,9 @@
 """`std::atomic<T>` and `std::optional<T>` as the values in them: `state < 7`, `*found`, `!found`.
+`std::unique_ptr<T>` and `std::shared_ptr<T>` as the pointers: `field->count`, `*field`.
 
 To GDB these are classes, whose operators and methods the program mostly does not contain as
 functions.  In libstdc++ and libc++ the value lies at the beginning; an optional's flag follows it.
+GDB's own methods for smart pointers need one that lies in memory.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ from . import elements, symbols
 from .functions import function
 from .quoting import TEXTS
 
-_CLASS = re.compile(r"std::(?:\w+::)*(atomic|optional)<")
+_CLASS = re.compile(r"std::(?:\w+::)*(atomic|optional|unique_ptr|shared_ptr)<")
+_POINTERS = ("unique_ptr", "shared_ptr")
 _LANGUAGES = ("c++", "c", "asm")  # of frames of libraries, too
 _NAME = r"(?:\(\*\$_rdb_at_\d+\)|\$_rdb_bound\(\d+\)|(?<![\w$.>:])(?:::)?[A-Za-z_][\w:]*)"
 _TERM = re.compile(
     rf"(?P<star>(?:(?<=[-+/%&|^!<>=?:(,])|^)\s*\*\s*)?"
     rf"(?P<term>{_NAME}(?:\s*(?:\.|->)\s*\w+(?!\w|\s*\()|\[[^\[\]]*\])*)(?!\w|\s*\()"
-    r"(?:\s*(?P<dot>\.|->)\s*(?:(?P<method>load|value|has_value)\s*\(\s*\))?)?"
+    r"(?:\s*(?P<dot>\.|->)\s*(?:(?P<method>load|value|has_value|get)\s*\(\s*\))?)?"
 )
 _COMPARES_BEFORE = re.compile(r"(?:[=!]=|<=?|>=?)\s*\Z")
 _COMPARES_BEHIND = re.compile(r"\s*(?:[=!]=|<=?(?!<)|>=?(?!>))")
@@ -39,14 +42,22 @@ def for_gdb(expression: str) -> str:
     for found in _TERM.finditer(plain):
         term = expression[found.start("term") : found.end("term")]
         value = _value(term)
+        was = term
+        if value is None and (through := followed(term)) is not None:
+            term, value = through, _value(through)
         kind = None if value is None else kind_of(value.type)
-        if not kind or found[0].strip() == expression.strip() == term:
+        if not kind or found[0].strip() == expression.strip() == was:
+            if term != was:
+                parts += [expression[end : found.start("term")], term]
+                end = found.end("term")
             continue
-        of = value.type.strip_typedefs().template_argument(0)
+        of = _held(value.type)
         last = found.end("term") if found["method"] is None else found.end()
         behind = plain[last:]
         none = _NONE.match(behind) if kind == "optional" else None
-        if kind == "atomic":
+        if kind in _POINTERS:
+            said = _of_pointer(found, f"(({of} *) $_rdb_in({term}))")
+        elif kind == "atomic":
             said = f"(*({of} *) &{term})" if found["method"] in (None, "load") else None
         elif none or found["method"] == "has_value":
             sign = "!" if none and none[1] == "=" else ""
@@ -62,10 +73,45 @@ def for_gdb(expression: str) -> str:
             said = f"$_rdb_has({term})"
         if said is None or not _is_type(of):
             continue
-        start = found.start("star") if kind == "optional" and found["star"] else found.start("term")
+        opened = kind == "optional" or kind in _POINTERS
+        start = found.start("star" if opened and found["star"] else "term")
         parts += [expression[end:start], said]
         end = last
     return "".join([*parts, expression[end:]])
+
+
+def _held(of: Any) -> Any:
+    """The type of what an object of a type OF holds or points at."""
+    held = of.strip_typedefs().template_argument(0)
+    return held.target() if held.code == gdb.TYPE_CODE_ARRAY else held
+
+
+def followed(term: str) -> str | None:
+    """TERM with a pointer for each object before `->` that GDB cannot follow; None: no use.
+
+    Raises gdb.error if one is optimized out.
+    """
+    said, at = "", 0
+    for arrow in re.finditer("->", term):
+        head = said + term[at : arrow.start()]
+        value = _value(head)
+        if value is None:
+            return None
+        if kind_of(value.type) in (*_POINTERS, "optional"):
+            if value.is_optimized_out:
+                raise gdb.error(f"{head} is optimized out.")
+            head = f"(({_held(value.type)} *) $_rdb_in({head}))"
+        said, at = head, arrow.start()
+    whole = said + term[at:]
+    return None if whole == term or _value(whole) is None else whole
+
+
+def _of_pointer(found: re.Match[str], pointer: str) -> str | None:
+    """What stands for the smart pointer that was FOUND; None: it stays."""
+    if found["star"] is not None and found["dot"] is None:
+        return f"(*{pointer})"
+    stays = found["star"] is not None or found["method"] not in (None, "get")
+    return None if stays or (found["dot"] == "." and not found["method"]) else pointer
 
 
 def _value(term: str) -> Any:
@@ -84,7 +130,7 @@ def _is_type(of: Any) -> bool:
 
 
 def kind_of(of: Any) -> str | None:
-    """`atomic` or `optional`; None: another type."""
+    """`atomic`, `optional` or the kind of a smart pointer; None: another type."""
     found = _CLASS.match(of.unqualified().strip_typedefs().name or "")
     return found[1] if found else None
 
@@ -115,7 +161,23 @@ def _has(value: Any) -> Any:
 
 @function("_rdb_in")
 def _in(value: Any) -> Any:
-    """Address of the value in a std::optional."""
+    """Address of the value in a std::optional; what a smart pointer points at."""
+    if kind_of(value.type) in _POINTERS:
+        return _pointer(value)
     if not _has(value):
         raise gdb.GdbError("The std::optional has no value.")
     return _inner(value)
+
+
+def _pointer(value: Any) -> Any:
+    """The first pointer in the object, whose parts may be in registers."""
+    for field in value.type.strip_typedefs().fields():
+        if not hasattr(field, "bitpos"):  # static
+            continue
+        of = field.type.strip_typedefs()
+        if of.code == gdb.TYPE_CODE_PTR:
+            return value[field]
+        found = _pointer(value[field]) if of.code == gdb.TYPE_CODE_STRUCT else None
+        if found is not None:
+            return found
+    return None

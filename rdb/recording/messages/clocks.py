@@ -117,6 +117,17 @@ class Clocks:
             )
         return depths
 
+    def collective(self, rank: int, event: int) -> tuple[str, int, str] | None:
+        """Communicator, number on it, and function of the collective that EVENT completed."""
+        if rank not in self._ranks:
+            return None
+        communication, functions = self._messages.communication(rank), collectives()
+        for name in communication.collectives:
+            for number, (nr, _, complete) in enumerate(communication.calls(name)):
+                if complete == event and nr in functions:
+                    return name, number, functions[nr][0]
+        return None
+
     def _told(self, rank: int, event: int) -> Iterator[tuple[int, int]]:
         """(source, its last known interval) from what RANK itself received up to EVENT."""
         if rank not in self._ranks:

@@ -1,0 +1,67 @@
+"""std::unique_ptr and std::shared_ptr are the pointers in them, in memory and in registers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from arrays import check, decided
+from conftest import PROGRAMS, Build
+from gdbdriver import Gdb, Recorded
+
+SOURCE = PROGRAMS / "smart_pointers.cc"
+BUILDS = [("g++", "-O0"), ("g++", "-O2"), ("clang++", "-O0"), ("g++", "-O2 -static-libstdc++")]
+BUILDS.append(("clang++", "-O2"))
+
+
+@pytest.fixture(scope="module", params=BUILDS, ids=" ".join)
+def gdb(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, build: Build
+) -> Iterator[Gdb]:
+    """In run(), which has called look()."""
+    compiler, flags = request.param
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    program = build(SOURCE, *flags.split(), "-std=c++17", compiler=compiler)
+    with Recorded(tmp_path_factory.mktemp("smart"), program, SOURCE).gdb() as opened:
+        opened.run("break look")
+        opened.run("continue")
+        opened.run("delete")
+        opened.run("frame function run")
+        yield opened
+
+
+def test_numbers(gdb: Gdb) -> None:
+    check(gdb, {
+        "own->id": 4,
+        "(*own).id + 1": 5,
+        "own.get() != 0 && own->id == 4": 1,
+        "own->next->id": 9,
+        "own->next->id - own->id": 5,
+        "*own->last + 1": 8,
+        "own->last < 8": 1,
+    })  # fmt: skip
+
+
+def test_a_shared_one(gdb: Gdb) -> None:
+    if "optimized out" in gdb.run("print shared"):
+        assert "shared is optimized out" in gdb.fails("print shared->id")
+    else:
+        check(gdb, {"shared->id": 5, "(*shared).id": 5, "count(shared->values == 0.5)": 20})
+
+
+def test_arrays(gdb: Gdb) -> None:
+    check(gdb, {
+        "sum(own->values)": 21.5,
+        "max(own->next->values)": 2,
+        "all(own->values > 0)": 0,
+    })  # fmt: skip
+    assert decided(gdb, "all(own->values > 0)") == "['own->values[3] = -1']"
+
+
+def test_printed(gdb: Gdb) -> None:
+    assert "(Cell *) 0x" in gdb.run("print own.get()")
+    assert re.search(r"= 7\b", gdb.run("print own->last"))
+    assert "id = 4, values = " in gdb.run("print *own")
