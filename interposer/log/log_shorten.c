@@ -1,4 +1,5 @@
 #include "log/log_shorten.h"
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include "log/log_cycle.h"
@@ -16,7 +17,10 @@ struct difference {
 	uint64_t *word; /* those that differ */
 };
 
-enum { ROW = 8 }; /* equal answers that differ from the model's, before one of them becomes the model */
+enum {
+	ROW = 8,  /* equal answers that differ from the model's, before one of them becomes the model */
+	WAYS = 4, /* slots in which a question may be */
+};
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -70,9 +74,21 @@ static inline uint32_t asked(uint32_t nr, size_t size, const uint64_t *args, uns
 	return (uint32_t)(sum >> 32 ^ sum) | 1;
 }
 
+/* The slot of the question, or one that it may take.  Several that a loop asks in turn may have the same hash. */
 static inline unsigned place(uint32_t asked)
 {
-	return asked * 0x9e3779b1u >> 26;
+	static_assert(LOG_MODEL_SLOTS == 64, "the hash has six bits");
+	const unsigned first = asked * 0x9e3779b1u >> 26 & ~(WAYS - 1u);
+	for (unsigned way = 0; way < WAYS; way++)
+		if (log_.models[first + way].asked == asked || !log_.models[first + way].asked)
+			return first + way;
+	return first + log_.way % WAYS;
+}
+
+static inline void claim(unsigned slot, uint32_t asked)
+{
+	log_.way += log_.models[slot].asked != asked;
+	log_.models[slot].asked = asked;
 }
 
 static inline uint32_t *form(uint32_t nr, uint32_t kind, size_t size)
@@ -84,9 +100,10 @@ void log_model(size_t at)
 {
 	const struct log_record *rec = (const void *)(log_.base + at);
 	const uint32_t what = asked(rec->nr, rec->size, (const uint64_t *)(rec + 1), rec->nargs);
-	log_.models[place(what)].asked = what;
-	log_.models[place(what)].at = log_.same = (uint32_t)(at / 8);
-	log_.models[place(what)].row = 0;
+	const unsigned slot = place(what);
+	claim(slot, what);
+	log_.models[slot].at = log_.same = (uint32_t)(at / 8);
+	log_.models[slot].row = 0;
 	*form(rec->nr, rec->kind, rec->size) = (uint32_t)(at / 8);
 	log_.last = (void *)rec;
 }
@@ -176,7 +193,7 @@ int log_shorten(const struct event *ev, uint64_t number, size_t size)
 	if (!n && at == log_.same)
 		return 0;
 	if (n && !known) { /* a question that is asked again gets a model of its own */
-		log_.models[slot].asked = what;
+		claim(slot, what);
 		log_.models[slot].at = 0;
 	} else if (n && (!log_.models[slot].at || better_model(slot, d.mask, n, word))) {
 		return 0;

@@ -7,7 +7,7 @@
  *   <    fills the segment but for the room of a few records
  *   1-9  from here on it is this thread that calls
  *   >    the turns of the cycle are counted nearly up to 2^32: then only the index is looked at
- * It prints "ok EVENTS" or what is wrong with which event.  The log of the last script stays in argv[1].
+ * It prints "ok EVENTS BYTES" or what is wrong with which event.  The log of the last script stays in argv[1].
  */
 #include <asm/prctl.h>
 #include <ctype.h>
@@ -249,7 +249,7 @@ static void play(const char *dir, const char *script, bool each)
 	if (wrong)
 		printf("%s: event %zu: %s\n", script, at + 1, wrong);
 	else
-		printf("ok %zu\n", events);
+		printf("ok %zu %lu\n", events, (unsigned long)log_written());
 	fflush(stdout);
 }
 

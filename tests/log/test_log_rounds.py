@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import os
 import random
 import struct
@@ -71,6 +72,21 @@ def turns_of_threads(play: Play, script: str) -> tuple[list[int], Schedule]:
         else:
             threads.append(thread)
     return threads, read_schedule(LogIndex(play(script, each=False)))
+
+
+def test_calls_that_take_turns_are_counted_whatever_their_arguments(
+    driver: Path, tmp_path: Path
+) -> None:
+    """Also those whose models have the same place in the writer's table."""
+    for several in (2, 3):
+        scripts = [
+            40 * "".join(one)
+            for one in itertools.combinations("abcdefghijklmnopqrstuvwxy", several)
+        ]
+        done = deadlines.run([driver, tmp_path], 600, input="\n".join(scripts) + "\n")
+        assert done.returncode == 0, done.stderr
+        sizes = {line.split()[2] for line in done.stdout.splitlines()}
+        assert len(done.stdout.splitlines()) == len(scripts) and len(sizes) == 1, sizes
 
 
 @pytest.mark.parametrize("threads", ["12", "112", "1232", "1122", "12345678"])
