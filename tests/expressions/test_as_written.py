@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from arrays import check, number
@@ -50,6 +51,43 @@ def test_members_that_a_type_of_fortran_has_from_another(fortran: Recorded) -> N
             "minval(here%val(2:))": 2,
         })  # fmt: skip
         assert "no member named nothing" in gdb.fails("rdb-number here%nothing")
+
+
+def test_answers_name_members_as_the_program_does(fortran: Recorded) -> None:
+    """Without the compiler's component of class(...)."""
+    with fortran.gdb() as gdb:
+        found = json.loads(gdb.run("bisect allfinite(view%val) --json"))
+        assert [one.partition(" = ")[0] for one in found["elements"]] == ["view%val(2)"]
+
+
+_FILLED = """
+program filled
+  use iso_c_binding
+  implicit none
+  integer(1), target :: bytes(4096) = 0
+  interface
+    type(c_ptr) function memset(at, to, size) bind(c)
+      import c_ptr, c_int, c_size_t
+      type(c_ptr), value :: at
+      integer(c_int), value :: to
+      integer(c_size_t), value :: size
+    end function
+  end interface
+  type(c_ptr) :: same
+  same = memset(c_loc(bytes), 7, 4096_c_size_t)
+  print *, bytes(1)
+end program
+"""
+
+
+def test_values_are_written_as_in_the_programs_language(tmp_path: Path, build: Build) -> None:
+    """Also where a library of C makes the change."""
+    source = tmp_path / "filled.f90"
+    source.write_text(_FILLED)
+    with Recorded(tmp_path, build(source, "-O0"), source).gdb() as gdb:
+        found = json.loads(gdb.run("bisect all(bytes == 0) --json"))
+    assert (found["before"], found["after"]) == (".TRUE.", ".FALSE.")
+    assert "memset" in found["stack"][0]
 
 
 def test_operators_and_functions_in_fortran(fortran: Recorded) -> None:

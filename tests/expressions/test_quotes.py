@@ -104,6 +104,34 @@ def test_a_constant_is_no_query(recorded: Recorded, session: Gdb, query: str) ->
 
 # Expressions of the program.
 
+_FORTRAN = """
+program counts
+  implicit none
+  integer :: turn
+  interface
+    integer(4) function getppid() bind(c)
+    end function
+  end interface
+  do turn = 1, 5
+    if (getppid() < 0) stop 1
+  end do
+end program
+"""
+
+
+@pytest.mark.parametrize("quote", [same, *QUOTES])
+def test_where_a_text_has_single_quotes(tmp_path: Path, build: Build, quote: object) -> None:
+    """In Fortran: GDB would put the text into the program's memory, which makes a branch."""
+    assert callable(quote)
+    source = tmp_path / "counts.f90"
+    source.write_text(_FORTRAN)
+    with Recorded(tmp_path, build(source, "-O0"), source).gdb() as gdb:
+        gdb.run("break counts.f90:10")
+        gdb.run("continue")
+        assert gdb.run(f"find-event {quote('turn == 4')} --count").startswith("1 event;")
+        assert "turned false" in gdb.run(f"bisect {quote('turn < 3')}")
+        assert "branch" not in gdb.state()["position"] and not gdb.state()["branch"]
+
 
 @pytest.mark.parametrize("quote", [same, *QUOTES])
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
     """The result as JSON.  At its end the rank is before the change."""
     place.seek(answer["after_at"])
     after, elements, now = judge.value(), judge.decided, link.ask("state")
-    after_text = None if after is None else after.format_string()
+    after_text = None if after is None else judge.text_of(after)
     after_false = judge.verdict()[0] == "bad"
     writer = gdb.selected_thread().ptid
     place.seek(answer["before"])
@@ -232,7 +232,7 @@ def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
     by = None
     if now["event"] > event and not unseen:
         by = link.ask("describe", str(now["event"]))["text"]
-    before_text = None if before is None else before.format_string()
+    before_text = None if before is None else judge.text_of(before)
     before_true = judge.verdict()[0] == "good"
     operands = judge.operands()
     receive, wrote = _message(operands, now["event"], by is not None)

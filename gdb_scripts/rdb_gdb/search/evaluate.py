@@ -15,6 +15,7 @@ from ..values.binding import Binding, Values
 from ..values.lookups import Unbound, Undefined, Unsuited
 from ..values.own_frames import lacks
 from ..values.predicates import Evaluation
+from ..values.symbols import speaking
 from ..values.words import functions_named, names_of_python, unknown_everywhere
 from . import searching, stores
 
@@ -246,6 +247,11 @@ class Judge:
     def decided(self) -> list[str]:
         """The array elements that decided the last value, as text."""
         return [] if self.binding is None else self.binding.decided()
+
+    def text_of(self, value: Any) -> str:
+        """VALUE as the expression's language writes it."""
+        with speaking(self.binding.language if self.binding else "auto"):
+            return str(value)
 
     def operands(self) -> list[tuple[int, int]]:
         """(address, length) of the memory that it reads here."""

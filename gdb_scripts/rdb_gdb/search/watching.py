@@ -19,7 +19,7 @@ from ..loading import at_load
 from ..state import history, place, scopes
 from ..values import predicates
 from ..values.binding import Binding, bind
-from ..values.symbols import raising, speaking
+from ..values.symbols import raising
 from . import passing
 from .evaluate import Judge
 from .predicate_events import Search
@@ -47,15 +47,11 @@ class _Watched(Judge):
         """Does nothing: it is bound since it was set."""
 
     def good(self, value: Any) -> bool:
-        return (self._text(value) != self.was) == self.turned
+        return (self.text_of(value) != self.was) == self.turned
 
     def shown(self) -> str | None:
         value = self.value()
-        return None if value is None else self._text(value)
-
-    def _text(self, value: Any) -> str:
-        with speaking(self.binding.language):
-            return str(value)
+        return None if value is None else self.text_of(value)
 
 
 @dataclass(frozen=True)

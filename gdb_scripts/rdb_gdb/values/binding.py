@@ -138,7 +138,8 @@ class Binding:
                 text = self._text(self.expression)
                 bound = ((*one.span(), one[0]) for one in BOUND.finditer(text))
                 said = absent.why(text, [*names(text), *bound]) or _of_call(str(error))
-                raise Undefined(without_placeholders(said, self._variables)) from None
+                said = inherited.as_written(without_placeholders(said, self._variables))
+                raise Undefined(said) from None
         named = ", ".join([one.name for one in self._variables] + self._members)
         raise Undefined(f"{named or self.expression} is optimized out")
 
@@ -147,7 +148,7 @@ class Binding:
         if not self.evaluation.deciding:
             return []
         with self._context():
-            found = self.evaluation.decided()
+            found = [inherited.as_written(one) for one in self.evaluation.decided()]
         return [without_placeholders(one, self._variables) for one in found]
 
     def again(self, evaluation: predicates.Evaluation, values: list[Values]) -> list[Any]:

@@ -30,6 +30,13 @@ def in_full(text: str, variables: list[Variable], names: Iterable[tuple[int, int
     return _in_full(text, types, names)
 
 
+def as_written(text: str) -> str:
+    """TEXT without the compiler's component of a `class(...)` variable: no name of the program
+    begins with an underscore.
+    """
+    return re.sub(rf"%{_OF_CLASS}\b", "", text) if elements.language("") == "fortran" else text
+
+
 def in_full_at(text: str, block: Any, names: Iterable[tuple[int, int, str]]) -> str:
     """The same with the variables of a block.  In other languages it changes nothing."""
     found = {name: gdb.lookup_symbol(name, block)[0] for _, _, name in names}

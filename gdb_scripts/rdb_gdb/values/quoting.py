@@ -48,12 +48,16 @@ def unquoted(text: str) -> str:
 
 def _names_a_symbol(text: str) -> bool:
     """Is it a name that must be quoted for GDB, such as `'counter.0'`?"""
-    if text[0] != "'" or re.fullmatch(r"'\w*'", text):
-        return False
+    if text[0] != "'" or re.fullmatch(r"'\w*'", text) or elements.language("") not in _QUOTES:
+        return False  # elsewhere it is a text, for which GDB would call malloc in the program
     try:
         return bool(symbols.evaluated(f"&{text}").type.code == gdb.TYPE_CODE_PTR)
     except gdb.error:
         return False
+
+
+# Languages in which GDB takes 'name' for a symbol.
+_QUOTES = ("c", "c++", "asm", "objective-c", "opencl", "minimal", "d", "go")
 
 
 class Constant(gdb.GdbError):
