@@ -49,3 +49,46 @@ def test_its_variable_is_found(
     lines = program.splitlines()
     assert lines[found[0]["line"] - 1] == "        energy *= 2"
     assert (found[0]["before"], found[0]["after"]) == ("1", "0")
+
+
+MOMENT = """
+import os
+
+def before():
+    import asyncio, email.message, http.server, sqlite3, unittest.mock, xml.dom.minidom
+    kind = 3
+    return kind
+
+def late():
+    kind = [1, 2]
+    for turn in range(150):
+        x = -1 if turn == 77 else turn
+        os.getppid()
+    return kind
+
+before()
+late()
+before()
+"""
+
+
+@pytest.fixture(scope="module")
+def moment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("moment")
+    (folder / "moment.py").write_text(MOMENT)
+    recorded = run_rdb(folder, folder, "run", "--name", "job", "--", sys.executable, "moment.py")
+    assert recorded.returncode == 0, recorded.stderr
+    return folder
+
+
+def test_what_is_false_for_a_moment_is_sought_where_it_has_values(moment: Path) -> None:
+    done = run_rdb(moment, moment, "bisect", "job", "late::x >= 0", "--json")
+    (found,) = json.loads(done.stdout)["found"]
+    assert MOMENT.splitlines()[found["line"] - 1].strip().startswith("x = -1")
+
+
+def test_a_list_is_told_from_what_has_no_value(moment: Path) -> None:
+    said = run_rdb(moment, moment, "bisect", "job", "kind > 1").stdout
+    assert "kind is a list of 2 items: write kind[0]" in said
+    said = run_rdb(moment, moment, "bisect", "job", "before::kind > 1").stdout
+    assert "before::kind has no value yet" in said

@@ -122,13 +122,13 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         answer = link.ask("bisect-start", _packed(request))
         started = True
         until = last if high is None else high
-        verdicts: set[str] = set()
+        verdicts: dict[int, str] = {}
         try:
             answer = _asked(judge, answer, say, verdicts)
         except link.Refused as refused:
-            if "good" not in verdicts:
+            if "good" not in verdicts.values():
                 raise
-            request["defined"] = _passed_over(judge, refused, first, until)
+            request["defined"] = _passed_over(judge, refused, verdicts, first, until)
             answer = _asked(judge, link.ask("bisect-start", _packed(request)), say)
         if "refused" in answer:
             answer = _past_what_is_bad_at_first(judge, answer, request, until, progress, say)
@@ -156,9 +156,10 @@ def _asked(
     judge: Judge,
     answer: dict[str, Any],
     say: Callable[..., None],
-    verdicts: set[str] | None = None,
+    verdicts: dict[int, str] | None = None,
 ) -> dict[str, Any]:
-    """Answers the questions of the search until it has a result.  Adds its answers to VERDICTS."""
+    """Answers the questions of the search until it has a result.  Adds its answers to VERDICTS, by
+    event."""
     while "ask" in answer:
         if link.pressed():
             raise KeyboardInterrupt
@@ -167,22 +168,37 @@ def _asked(
         say(share, answer["event"], answer["so_far"])
         verdict = judge.verdict()
         if verdicts is not None:
-            verdicts.add(verdict[0])
+            verdicts[answer["event"]] = verdict[0]
         answer = link.ask("bisect-answer", ":".join(verdict))
     return answer
 
 
-def _passed_over(judge: Judge, refused: link.Refused, first: int, last: int) -> int:
-    """The first event at which the expression is false, among all and not only those that the
-    search has looked at.  Raises REFUSED, with how many there were, if there is none."""
+def _passed_over(
+    judge: Judge, refused: link.Refused, verdicts: dict[int, str], first: int, last: int
+) -> int:
+    """An event at which the expression is false, among all and not only those that the search has
+    looked at, with VERDICTS.  It looks first where the expression has values.  Raises REFUSED, with
+    how many events there were, if there is none.
+    """
     rest = Search("", [judge], "bisect", "bad", _MOST)
-    found = next(rest.run(first, last), None)
-    if rest.interrupted:
-        raise KeyboardInterrupt
-    if found is not None:
-        return found.event
-    end = "on" if rest.given_up is None else f"to {rest.given_up - 1}"
-    raise link.Refused(f"{refused}; false at none of the {rest.looked} events from {first} {end}")
+    good = min((at for at, one in verdicts.items() if one == "good"), default=first)
+    begin = max((at + 1 for at in verdicts if at < good), default=first)
+    spans: list[str] = []
+    for start, end in ((begin, last), (first, begin - 1)):
+        if start > end or rest.given_up is not None:
+            continue
+        found = next(rest.run(start, end), None)
+        if rest.interrupted:
+            raise KeyboardInterrupt
+        if found is not None:
+            return found.event
+        stop = end if rest.given_up is None else rest.given_up - 1
+        spans.append(f"from {start} {'on' if stop == last else f'to {stop}'}")
+    if rest.given_up is None:
+        spans = [f"from {first} on"]
+    raise link.Refused(
+        f"{refused}; false at none of the {rest.looked} events {' and '.join(spans[::-1])}"
+    )
 
 
 def _past_what_is_bad_at_first(
@@ -203,7 +219,7 @@ def _past_what_is_bad_at_first(
             raise
         later = {**request, "low": low, "high": request["high"] if high is None else high}
         if bad["edge"] is None:
-            later["defined"] = _passed_over(judge, refused, low, until)
+            later["defined"] = _passed_over(judge, refused, {}, low, until)
         answer = _asked(judge, link.ask("bisect-start", _packed(later)), say)
         return {**answer, "earlier": str(refused), "again": bad["again"]}
 

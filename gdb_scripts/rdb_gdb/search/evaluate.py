@@ -89,6 +89,7 @@ class Judge:
         self._is_text = False  # the missing name is a string in Python
         self._unsuited = self._absent = False  # result of the last search
         self._is_otherwise = False  # it is suited elsewhere
+        self._why_unsuited = ""
         self._whys: Counter[str] = Counter()
 
     def bind(
@@ -147,7 +148,8 @@ class Judge:
             "address (*(double *) 0x...)."
         )
         raise Undefined(
-            f"{self._problem}: undefined at all {len(looked)} events that were looked at."
+            f"{self._why_unsuited or self._problem}: "
+            f"undefined at all {len(looked)} events that were looked at."
             f"{hint if self._missing is not None else ''}"
         )
 
@@ -201,13 +203,12 @@ class Judge:
         exists there?"""
         if not self._unsuited or self._is_otherwise:
             return False
-        problem = self._problem
         for event in later[-1:] + later[len(later) // 2 : len(later) // 2 + 1]:
             seek(event, 0)
             if self._bound() or not (self._unsuited or self._absent):
                 self._is_otherwise = True
                 return False
-        self._problem = problem
+        self._problem = self._why_unsuited
         return True
 
     def _bound(self) -> bool:
@@ -216,6 +217,7 @@ class Judge:
             self.binding = binding.bind(self.expression)
         except Unbound as unbound:
             self._unsuited = isinstance(unbound, Unsuited)
+            self._why_unsuited = str(unbound) if self._unsuited else self._why_unsuited
             self._absent = unbound.name is not None
             if unbound.name is None:  # why it cannot be used tells more than that it is missing
                 self._whys[str(unbound)] += 1

@@ -21,6 +21,7 @@ from .cpython import Frame, Interpreter, NoVariable, Unreadable, Unsuited
 from .own_frames import is_own, own_frames, own_symtab
 from .pyobjects import Object
 
+_OTHERS = re.compile(r"_rdb_\d+_")  # what stands for names that Python cannot parse
 _TERM = re.compile(r"(?:([\w.<>]+)::)?([A-Za-z_]\w*)(.*)", re.DOTALL)
 # Files of the installation, and frozen modules.
 _NOT_OWN = re.compile(r"<frozen |.*/(site-packages|dist-packages|lib/python3[^/]*)/", re.DOTALL)
@@ -274,8 +275,12 @@ class Reader:
         self._written = written or {}
         self._compute = compute or self.value
 
+    def text(self, tree: ast.expr) -> str:
+        """The text of a part, about as written."""
+        return _OTHERS.sub(lambda found: self._written.get(found[0], found[0]), ast.unparse(tree))
+
     def array(self, tree: ast.expr) -> Array | int | float:
-        text = ast.unparse(tree)
+        text = self.text(tree)
         found = self.value(tree)
         if isinstance(found, ndarrays.View):
             return found.array()
@@ -288,7 +293,7 @@ class Reader:
         return found
 
     def value(self, tree: ast.expr) -> Object | ndarrays.View | int | float:
-        text = ast.unparse(tree)
+        text = self.text(tree)
         if isinstance(tree, ast.Constant) and isinstance(tree.value, (int, float)):
             return tree.value
         if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
@@ -315,9 +320,9 @@ class Reader:
     def _item(self, of: Any, tree: ast.Subscript, text: str) -> Object | ndarrays.View:
         parts = tree.slice.elts if isinstance(tree.slice, ast.Tuple) else [tree.slice]
         if isinstance(of, ndarrays.View):
-            return of.at([self._slice(one) for one in parts], ast.unparse(tree.value))
+            return of.at([self._slice(one) for one in parts], self.text(tree.value))
         if not isinstance(of, Object):
-            raise Unreadable(f"{ast.unparse(tree.value)} is a number")
+            raise Unreadable(f"{self.text(tree.value)} is a number")
         return self._object(of.item(self._index(tree.slice, keys=True)), text)
 
     def _slice(self, tree: ast.expr) -> int | slice:
@@ -333,7 +338,7 @@ class Reader:
         if isinstance(found, Object):
             found = found.number() if found.text() is None else found.text()
         if not isinstance(found, (int, str) if keys else int):
-            raise Unreadable(f"{ast.unparse(tree)} is not an index")
+            raise Unreadable(f"{self.text(tree)} is not an index")
         return found
 
     def _variable(self, name: str) -> int:

@@ -69,7 +69,7 @@ class Expression:
         finally:
             slots = ((slot, 8) for slot in interpreter.slots)
             self.read = list(dict.fromkeys([*slots, *computed.elements]))
-        text = computed.text(self._tree.body)
+        text = computed.reader.text(self._tree.body)
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
             shown = hex(value) if value.bit_length() < 512 else f"of {value.bit_length()} bits"
             raise Unreadable(f"{text} is {shown}, too large for GDB: compare it, as in {text} > 0")
@@ -167,13 +167,8 @@ class _Computation:
     ) -> None:
         self._written = written
         self._nots = nots
-        self._reader = pynames.Reader(interpreter, written=written, compute=self.of)
+        self.reader = pynames.Reader(interpreter, written=written, compute=self.of)
         self.elements: list[tuple[int, int]] = []
-
-    def text(self, tree: ast.expr) -> str:
-        """The text of a part, about as written."""
-        said = ast.unparse(tree)
-        return re.sub(r"_rdb_\d+_", lambda found: self._written[found[0]], said)
 
     def of(self, tree: ast.expr) -> Any:
         """The value of a part: a number, a str, None, an Object or a View."""
@@ -194,7 +189,7 @@ class _Computation:
             return self._called(tree)
         if isinstance(tree, ast.Name) and (of_gdb := self._of_gdb(tree.id)) is not None:
             return of_gdb
-        return self._plain(self._reader.value(tree), tree)
+        return self._plain(self.reader.value(tree), tree)
 
     def _of_gdb(self, name: str) -> Any:
         written = self._written.get(name, name)
@@ -234,10 +229,10 @@ class _Computation:
         if isinstance(value, Object):
             length = value.length()
             if length is None:
-                raise _unsuited(value, self.text(tree))
+                raise _unsuited(value, self.reader.text(tree))
             return length > 0
         if isinstance(value, ndarrays.View):
-            raise _unsuited(value, self.text(tree))
+            raise _unsuited(value, self.reader.text(tree))
         return bool(value)
 
     def _compared(self, tree: ast.Compare) -> bool:
@@ -267,39 +262,41 @@ class _Computation:
         values = [self.of(one) for one in of]
         for value, one in zip(values, of):
             if value is None or isinstance(value, (Object, ndarrays.View)):
-                raise _unsuited(value, self.text(one))
+                raise _unsuited(value, self.reader.text(one))
         whole = [value for value in values if isinstance(value, int)]
         if len(whole) == 2 and isinstance(sign, (ast.Pow, ast.LShift)):
             grown = whole[0].bit_length() * whole[1] if isinstance(sign, ast.Pow) else whole[1]
             if grown > _MOST_BITS:
-                raise Unreadable(f"{self.text(tree)} is too large")
+                raise Unreadable(f"{self.reader.text(tree)} is too large")
         return self._tried(tree, _OPERATORS[type(sign)], *values)
 
     def _called(self, tree: ast.Call) -> Any:
         name = tree.func.attr if isinstance(tree.func, ast.Attribute) else ast.unparse(tree.func)
         known = _function(tree) and len(tree.args) == 1 and not tree.keywords
         if not known or name not in (*_FUNCTIONS, "len", "bool"):
-            raise Unsuited(f"{self.text(tree)} cannot be read: the program's own code computes it")
+            raise Unsuited(
+                f"{self.reader.text(tree)} cannot be read: the program's own code computes it"
+            )
         (argument,) = tree.args
         if name == "bool":
             return self._truth(argument)
         value = self.of(argument)
         if name != "len":
             if value is None or isinstance(value, (Object, ndarrays.View)):
-                raise _unsuited(value, self.text(argument))
+                raise _unsuited(value, self.reader.text(argument))
             return self._tried(tree, _FUNCTIONS[name], value)
         if isinstance(value, ndarrays.View):
             return value.axes[0][1]
         length = value.length() if isinstance(value, Object) else None
         if length is None and not isinstance(value, str):
-            raise Unreadable(f"{self.text(tree)} cannot be read from memory")
+            raise Unreadable(f"{self.reader.text(tree)} cannot be read from memory")
         return len(value) if isinstance(value, str) else length
 
     def _tried(self, tree: ast.expr, function: Callable[..., Any], *values: Any) -> Any:
         try:
             return function(*values)
         except (ArithmeticError, TypeError, ValueError) as error:
-            raise Unreadable(f"{self.text(tree)}: {error}") from None
+            raise Unreadable(f"{self.reader.text(tree)}: {error}") from None
 
 
 def _unsuited(value: Any, text: str) -> gdb.error:
