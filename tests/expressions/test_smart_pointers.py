@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -42,7 +43,26 @@ def test_numbers(gdb: Gdb) -> None:
         "own->next->id - own->id": 5,
         "*own->last + 1": 8,
         "own->last < 8": 1,
+        "!own->next": 0,
+        "own && own->id == 4": 1,
+        "sizeof(own)": 8,
     })  # fmt: skip
+
+
+def test_one_with_a_deleter_and_an_empty_one(gdb: Gdb) -> None:
+    for expression, value in (("kept->id", 6), ("!empty", 1), ("empty.get() == 0", 1)):
+        name = expression.strip("!").partition("-")[0].partition(".")[0]
+        if "optimized out" not in gdb.run(f"print {name}"):
+            check(gdb, {expression: value})
+    assert json.loads(gdb.run("rdb-number own->next"))[1] is None
+
+
+def test_whether_it_points_at_something(gdb: Gdb) -> None:
+    here = gdb.state()["position"]
+    assert json.loads(gdb.run("bisect own->next --json"))["before_true"]
+    assert gdb.state()["position"] != here
+    gdb.run(f"goto {here}")
+    gdb.run("frame function run")
 
 
 def test_a_shared_one(gdb: Gdb) -> None:

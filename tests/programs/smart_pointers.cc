@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <unistd.h>
 #include <vector>
 
 struct Cell {
@@ -10,6 +11,11 @@ struct Cell {
     std::optional<int> last;
     std::unique_ptr<Cell> next;
     std::shared_ptr<std::vector<int>> numbers;
+};
+
+struct Drop {
+    Cell *other;
+    void operator()(Cell *cell) const { delete cell; }
 };
 
 __attribute__((noinline)) void look(const Cell *one, const Cell *two, const double *three)
@@ -21,8 +27,11 @@ __attribute__((noinline)) int run(int n)
 {
     std::unique_ptr<Cell> own = std::make_unique<Cell>();
     std::shared_ptr<Cell> shared = std::make_shared<Cell>();
+    std::unique_ptr<Cell> empty;
+    std::unique_ptr<Cell, Drop> kept(new Cell, Drop{own.get()});
     std::unique_ptr<double[]> many(new double[n]);
     own->id = 4;
+    kept->id = 6;
     own->values.assign(n, 2.5);
     own->values[3] = -1;
     own->last = 7;
@@ -35,6 +44,9 @@ __attribute__((noinline)) int run(int n)
     for (int i = 0; i < n; i++)
         many[i] = i;
     look(own.get(), shared.get(), many.get());
+    empty = std::move(own->next);
+    if (getppid() < 0)
+        look(own.get(), kept.get(), many.get());
     return own->id + shared->id + (int)many[2];
 }
 

@@ -28,6 +28,13 @@ _TERM = re.compile(
 )
 _COMPARES_BEFORE = re.compile(r"(?:[=!]=|<=?|>=?)\s*\Z")
 _COMPARES_BEHIND = re.compile(r"\s*(?:[=!]=|<=?(?!<)|>=?(?!>))")
+# Where it is asked whether a pointer is null.
+_ASKS_BEFORE = re.compile(r"(?:!|&&|\|\|)\s*\Z")
+_ASKS_BEHIND = re.compile(r"\s*(?:&&|\|\||\?)")
+# What a unique_ptr has besides the pointer: its deleter, in libstdc++ and in libc++.
+_DELETER = re.compile(
+    r"std::(?:\w+::)*(?:_Tuple_impl<[1-9]|_Head_base<[1-9]|__compressed_pair_elem<.*, 1, )"
+)
 NULLOPT = re.compile(r"(?<![\w:.>$])(?:std::)?nullopt\b")
 _NONE = re.compile(rf"\s*([=!])=\s*{NULLOPT.pattern}")
 
@@ -55,8 +62,14 @@ def for_gdb(expression: str) -> str:
         last = found.end("term") if found["method"] is None else found.end()
         behind = plain[last:]
         none = _NONE.match(behind) if kind == "optional" else None
+        compared = _COMPARES_BEHIND.match(behind) or _COMPARES_BEFORE.search(plain[: found.start()])
         if kind in _POINTERS:
-            said = _of_pointer(found, f"(({of} *) $_rdb_in({term}))")
+            asked = (
+                compared
+                or _ASKS_BEHIND.match(behind)
+                or _ASKS_BEFORE.search(plain[: found.start()])
+            )
+            said = _of_pointer(found, f"(({of} *) $_rdb_in({term}))", bool(asked))
         elif kind == "atomic":
             said = f"(*({of} *) &{term})" if found["method"] in (None, "load") else None
         elif none or found["method"] == "has_value":
@@ -67,7 +80,7 @@ def for_gdb(expression: str) -> str:
             said = f"(*({of} *) $_rdb_in({term}))"
         elif found["dot"] == "->":
             said = f"(({of} *) $_rdb_in({term}))"
-        elif _COMPARES_BEHIND.match(behind) or _COMPARES_BEFORE.search(plain[: found.start()]):
+        elif compared:
             said = f"(*({of} *) $_rdb_in({term}))"
         else:
             said = f"$_rdb_has({term})"
@@ -98,7 +111,8 @@ def followed(term: str) -> str | None:
         if value is None:
             return None
         if kind_of(value.type) in (*_POINTERS, "optional"):
-            if value.is_optimized_out:
+            part = _pointer(value)
+            if value.is_optimized_out and (part is None or part.is_optimized_out):
                 raise gdb.error(f"{head} is optimized out.")
             head = f"(({_held(value.type)} *) $_rdb_in({head}))"
         said, at = head, arrow.start()
@@ -106,12 +120,14 @@ def followed(term: str) -> str | None:
     return None if whole == term or _value(whole) is None else whole
 
 
-def _of_pointer(found: re.Match[str], pointer: str) -> str | None:
-    """What stands for the smart pointer that was FOUND; None: it stays."""
-    if found["star"] is not None and found["dot"] is None:
-        return f"(*{pointer})"
-    stays = found["star"] is not None or found["method"] not in (None, "get")
-    return None if stays or (found["dot"] == "." and not found["method"]) else pointer
+def _of_pointer(found: re.Match[str], pointer: str, asked: bool) -> str | None:
+    """What stands for the smart pointer that was FOUND; None: it stays.  ASKED: whether it is null,
+    or equal to another one."""
+    if found["star"] is not None:
+        return None if found["dot"] else f"(*{pointer})"
+    follows = found["dot"] == "->" and not found["method"]
+    alone = asked and not found["dot"]
+    return pointer if follows or alone or found["method"] == "get" else None
 
 
 def _value(term: str) -> Any:
@@ -136,12 +152,16 @@ def kind_of(of: Any) -> str | None:
 
 
 def truth(value: Any) -> Any:
-    """The value of an atomic, or whether an optional has one."""
+    """The value of an atomic, whether an optional has one, the pointer in a smart one."""
+    if kind_of(value.type) in _POINTERS:
+        return _pointed(value)
     return _inner(value).dereference() if kind_of(value.type) == "atomic" else _has(value)
 
 
 def inner(value: Any) -> Any:
-    """The value in an atomic or an optional; None: there is none."""
+    """The value in an atomic or an optional; None: there is none, or it is a smart pointer."""
+    if kind_of(value.type) in _POINTERS:
+        return None
     none = kind_of(value.type) == "optional" and not _has(value)
     return None if none else _inner(value).dereference()
 
@@ -163,17 +183,24 @@ def _has(value: Any) -> Any:
 def _in(value: Any) -> Any:
     """Address of the value in a std::optional; what a smart pointer points at."""
     if kind_of(value.type) in _POINTERS:
-        return _pointer(value)
+        return _pointed(value)
     if not _has(value):
         raise gdb.GdbError("The std::optional has no value.")
     return _inner(value)
 
 
+def _pointed(value: Any) -> Any:
+    found = _pointer(value)
+    if found is None:
+        raise gdb.GdbError(f"rdb does not know where a {value.type} keeps its pointer.")
+    return found
+
+
 def _pointer(value: Any) -> Any:
-    """The first pointer in the object, whose parts may be in registers."""
+    """The pointer in the object, whose parts may be in registers; None: not found."""
     for field in value.type.strip_typedefs().fields():
-        if not hasattr(field, "bitpos"):  # static
-            continue
+        if not hasattr(field, "bitpos") or _DELETER.match(field.type.name or ""):
+            continue  # static, or no part of the pointer
         of = field.type.strip_typedefs()
         if of.code == gdb.TYPE_CODE_PTR:
             return value[field]
