@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 
 class ProcessStat(NamedTuple):
-    """`start_ticks` tells a process apart from later ones with its number."""
+    """`start_ticks` tells a process apart from later ones with its number.
+
+    `used_ticks`: its processor time.
+    """
 
     pid: int
     state: str
     parent: int
     start_ticks: int
+    used_ticks: int
 
 
 def process_stat(pid: int | None) -> ProcessStat | None:
@@ -23,7 +27,13 @@ def process_stat(pid: int | None) -> ProcessStat | None:
         return None
     # The name may hold spaces and parentheses: fields are counted from the last parenthesis.
     fields = text[text.rindex(")") + 2 :].split()
-    return ProcessStat(int(text.split()[0]), fields[0], int(fields[1]), int(fields[19]))
+    return ProcessStat(
+        int(text.split()[0]),
+        fields[0],
+        int(fields[1]),
+        int(fields[19]),
+        int(fields[11]) + int(fields[12]),
+    )
 
 
 def lives(pid: int, start_ticks: int) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
 from rdb.errors import DamagedRecording
-from rdb.process_stat import lives
+from rdb.process_stat import lives, process_stat
 
 _MAGIC, _VERSION = 0x6472616F62626472, 7
 _HEAD = struct.Struct("<QIIQQQIi512s")
@@ -24,6 +25,7 @@ _CLOCKS = 1000
 _PAGE = 4096
 _WANTED_AT, _VERDICT_AT, _COMMITTED_AT, _RELAYED_AT, _RELAY_AT, _WHY_AT = 16, 24, 32, 40, 44, 48
 _WHY_BYTES = 512
+_STILL_S = 10.0  # as STILL_NS in interposer/record/checkpoints.c
 _AGREED_AT = _SLOT.size - 16
 _FAILED_AT = struct.calcsize("<Ii64s7Q")
 _SLOT_BYTES = (_SLOT.size + _CLOCKS * _CLOCK.size + _PAGE - 1) & ~(_PAGE - 1)
@@ -79,6 +81,28 @@ class Slot:
     def writes(self) -> bool:
         """Whether the process that writes the rank's image lives; the rank is of this host."""
         return bool(self.writer) and lives(self.writer, self.writer_started)
+
+
+class Writing:
+    """Whether processes of this host still write a checkpoint of a rank that may have ended.
+
+    One that gets no processor time for a long time hangs, and is waited for no longer.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._used = -1
+        self._since_s = 0.0
+
+    def goes_on(self) -> bool:
+        if not self._board.may_finish(self._board.wanted):
+            return False
+        writers = {slot.writer for slot in self._board.slots() if slot.writer}
+        used = sum(stat.used_ticks for one in writers if (stat := process_stat(one)))
+        now = time.monotonic()
+        if used != self._used:
+            self._used, self._since_s = used, now
+        return now - self._since_s < _STILL_S
 
 
 def board_path(job: str | os.PathLike[str], host: str | None = None) -> Path:

@@ -45,13 +45,13 @@ def finish_checkpoint(job: str) -> None:
     import time
     from pathlib import Path
 
-    from rdb.coordinate.board import Board, Verdict
+    from rdb.coordinate.board import Board, Verdict, Writing
     from rdb.process_stat import process_stat
 
     board = Board(Path(job, own.pop()))
-    wanted, until_s = board.wanted, None
-    while board.verdict(wanted) is Verdict.GO and board.busy():
-        if not board.may_finish(wanted):
+    writing, until_s = Writing(board), None
+    while board.verdict(board.wanted) is Verdict.GO and board.busy():
+        if not writing.goes_on():
             until_s = until_s or time.monotonic() + _RELAY_S
             if process_stat(board.relay) is None or time.monotonic() > until_s:
                 return

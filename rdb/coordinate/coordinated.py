@@ -217,7 +217,8 @@ def take(job: Job, timeout_s: int) -> Taken:
             again_s = time.monotonic() + _AGAIN_S
         if time.monotonic() > until_s and board.decide(generation, Verdict.NO):
             raise _late(job, timeout_s)
-        if not alive(job):
+        # a rank that has ended may have agreed before
+        if not alive(job) and board.verdict(generation) is Verdict.OPEN:
             raise RdbError(f"{job.name} has ended meanwhile")
         time.sleep(_LOOK_S)
     if board.verdict(generation) is Verdict.NO:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rdb.checked import to_json
 from rdb.coordinate.agreement import at_rest, objection, unmoved
-from rdb.coordinate.board import Board, Slot, State, Verdict, board_path, parse_slot
+from rdb.coordinate.board import Board, Slot, State, Verdict, Writing, board_path, parse_slot
 from rdb.coordinate.centre import ADDRESS, APART, CENTRE, centre_address
 from rdb.coordinate.request import send_request
 from rdb.errors import RdbError
@@ -47,6 +47,7 @@ class Relay:
         self._parent = parent
         self._said: dict[int, bytes] = {}
         self._signalled = 0
+        self._writing = Writing(self.board)
 
     def local(self) -> dict[int, bytes]:
         """Slots of the ranks that run here; a killed rank's state becomes GONE."""
@@ -78,9 +79,11 @@ class Relay:
 
     def over(self) -> bool:
         """Whether no rank of this host runs, none will start, and no image is being written."""
-        if runs_rdb(self._parent) or self.board.may_finish(self.board.wanted):
+        if runs_rdb(self._parent):
             return False
-        return all(not parse_slot(raw).there for raw in self.local().values())
+        if any(parse_slot(raw).there for raw in self.local().values()):
+            return False
+        return not self._writing.goes_on()
 
     def want(self, generation: int) -> None:
         """Tells all ranks of this host about checkpoint GENERATION."""

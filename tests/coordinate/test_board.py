@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
+import deadlines
 import pytest
 
-from rdb.coordinate.board import Board, Verdict, board_path, create_board
+from rdb.coordinate import board
+from rdb.coordinate.board import Board, Verdict, Writing, board_path, create_board
+from rdb.process_stat import process_stat
 
 GENERATIONS = 3000
 
@@ -73,3 +78,27 @@ def test_two_that_want_at_once(boards: list[Board]) -> None:
     together(lambda: wants(boards[0], 1), lambda: wants(boards[1], 2))
     assert min(seen) >= 0
     assert boards[0].wanted == GENERATIONS - 1
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_writer_that_hangs_is_given_up(
+    boards: list[Board], monkeypatch: pytest.MonkeyPatch, works: bool
+) -> None:
+    monkeypatch.setattr(board, "_STILL_S", 0.5)
+    command = ["sh", "-c", "while :; do :; done" if works else "read never"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as writer:
+        slot = SimpleNamespace(writer=writer.pid)
+        monkeypatch.setattr(boards[0], "slots", lambda: [slot])
+        monkeypatch.setattr(boards[0], "may_finish", lambda generation: writer.poll() is None)
+        writing, until = Writing(boards[0]), deadlines.Deadline(60)
+        assert writing.goes_on()
+        if works:
+            first = process_stat(writer.pid)
+            assert first is not None
+            while (now := process_stat(writer.pid)) and now.used_ticks < first.used_ticks + 100:
+                assert writing.goes_on() and not until.over()
+        else:
+            while writing.goes_on():
+                assert not until.over()
+        writer.kill()
+    assert not writing.goes_on()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -14,6 +15,8 @@ from running import DEADLINE_S, Running
 from test_coordinated_calls import restarted
 
 from rdb.coordinate.board import Board, board_path
+
+_WAIT4 = 61  # of x86-64
 
 BuildText = Callable[..., Path]
 
@@ -36,10 +39,27 @@ int main(void)
 """
 
 
+def waits_for_its_child(pid: int) -> bool:
+    return Path(f"/proc/{pid}/syscall").read_text(encoding="ascii").startswith(f"{_WAIT4} ")
+
+
+def naps(pid: int) -> int:
+    """How often it has given the processor away by itself."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE)
+    assert found
+    return int(found[1])
+
+
 def test_a_helper_that_ends_soon_is_waited_for(tmp_path: Path, build_text: BuildText) -> None:
     program = build_text("helped", HELPED)
     one = Running(tmp_path / "home", tmp_path, "helped", "--", str(program))
     one.until("there")
+    pid, until = Board(board_path(one.home / "helped")).slot(0).pid, deadlines.Deadline(DEADLINE_S)
+    while not waits_for_its_child(pid):
+        assert not until.over()
+        time.sleep(0.002)
+    before = naps(pid)
     asking = subprocess.Popen(
         [sys.executable, "-m", "rdb", "checkpoint", "helped", "--timeout", "60"],
         cwd=tmp_path,
@@ -48,10 +68,9 @@ def test_a_helper_that_ends_soon_is_waited_for(tmp_path: Path, build_text: Build
         stderr=subprocess.PIPE,
         text=True,
     )
-    board, until = Board(board_path(one.home / "helped")), deadlines.Deadline(DEADLINE_S)
-    while not board.wanted:
+    while naps(pid) == before:  # until it has been asked, and waits again
         assert asking.poll() is None and not until.over()
-        time.sleep(0.01)
+        time.sleep(0.002)
     (tmp_path / "gate").touch()  # the helper ends
     said, told = deadlines.communicate(asking, DEADLINE_S)
     assert asking.returncode == 0, told
