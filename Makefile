@@ -36,7 +36,7 @@ help:
 	@echo "make test-mpi   each family of MPI functions with 2, 3 and 4 ranks; programs of PyPI's MPIs"
 	@echo "make test-mpi4py  mpi4py's own tests, native and recorded, side by side (installs it)"
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
-	@echo "make test-oracles  answers of bisect and deadlock against oracles, on 10,000 programs (minutes)"
+	@echo "make test-oracles  bisect and deadlock against oracles, on 10,000 programs; origin and checkpoints in all variants (long)"
 	@echo "make test-languages  bisect in eight languages, twelve compilers, many ways to compile (installs them)"
 	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test, elsewhere each time"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"

@@ -27,7 +27,7 @@ struct log_segment {
 		uint32_t at, asked;
 		uint32_t other, row; /* checksum of the last answer that differed from the model's; how often it came */
 	} models[LOG_MODEL_SLOTS];
-	unsigned way; /* the slot of a full row that is taken next */
+	unsigned way; /* which of the slots of a question is taken next, if others have them all */
 	uint32_t forms[LOG_MODEL_SLOTS];
 	uint32_t same; /* the model that the last event equals; 0: none */
 	struct {

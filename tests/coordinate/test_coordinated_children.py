@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import deadlines
-from running import DEADLINE_S, Running
+from running import DEADLINE_S, Running, naps
 from test_coordinated_calls import restarted
 
 from rdb.coordinate.board import Board, board_path
@@ -43,22 +41,12 @@ def waits_for_its_child(pid: int) -> bool:
     return Path(f"/proc/{pid}/syscall").read_text(encoding="ascii").startswith(f"{_WAIT4} ")
 
 
-def naps(pid: int) -> int:
-    """How often it has given the processor away by itself."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE)
-    assert found
-    return int(found[1])
-
-
 def test_a_helper_that_ends_soon_is_waited_for(tmp_path: Path, build_text: BuildText) -> None:
     program = build_text("helped", HELPED)
     one = Running(tmp_path / "home", tmp_path, "helped", "--", str(program))
     one.until("there")
-    pid, until = Board(board_path(one.home / "helped")).slot(0).pid, deadlines.Deadline(DEADLINE_S)
-    while not waits_for_its_child(pid):
-        assert not until.over()
-        time.sleep(0.002)
+    pid = Board(board_path(one.home / "helped")).slot(0).pid
+    deadlines.wait_for("its child", lambda: waits_for_its_child(pid))
     before = naps(pid)
     asking = subprocess.Popen(
         [sys.executable, "-m", "rdb", "checkpoint", "helped", "--timeout", "60"],
@@ -68,9 +56,9 @@ def test_a_helper_that_ends_soon_is_waited_for(tmp_path: Path, build_text: Build
         stderr=subprocess.PIPE,
         text=True,
     )
-    while naps(pid) == before:  # until it has been asked, and waits again
-        assert asking.poll() is None and not until.over()
-        time.sleep(0.002)
+    # until it has been asked, and waits again
+    deadlines.wait_for("the request", lambda: naps(pid) > before or asking.poll() is not None)
+    assert asking.poll() is None
     (tmp_path / "gate").touch()  # the helper ends
     said, told = deadlines.communicate(asking, DEADLINE_S)
     assert asking.returncode == 0, told

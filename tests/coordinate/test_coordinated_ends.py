@@ -41,13 +41,6 @@ int main(void)
 """
 
 
-def until(holds: Callable[[], bool]) -> None:
-    deadline = deadlines.Deadline(DEADLINE_S)
-    while not holds():
-        assert not deadline.over()
-        time.sleep(0.002)
-
-
 class Asked:
     """A program whose checkpoint, which `asking` waits for, lacks its last file."""
 
@@ -66,11 +59,13 @@ class Asked:
             stderr=subprocess.PIPE,
             text=True,
         )
-        until(lambda: fcntl.fcntl(self._last, fcntl.F_GETLEASE) == fcntl.F_UNLCK)
+        deadlines.wait_for(
+            "the writer", lambda: fcntl.fcntl(self._last, fcntl.F_GETLEASE) == fcntl.F_UNLCK
+        )
 
     def ends(self) -> None:
         (self.one.folder / "gate").touch()
-        until(lambda: not self.board.slot(0).lives)
+        deadlines.wait_for("its end", lambda: not self.board.slot(0).lives)
 
     def go_on(self) -> None:
         if self._last >= 0:

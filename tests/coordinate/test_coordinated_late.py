@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import struct
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 import deadlines
 import pytest
 from conftest import Build
-from running import DEADLINE_S, Running, sums
+from running import DEADLINE_S, Running, naps, sums
 
 from rdb.coordinate.board import Board, Slot, State, Verdict, board_path
 from rdb.coordinate.coordinated import committed
@@ -41,14 +40,8 @@ class Ranks:
 
     def until_it_has_looked_around(self, rank: int) -> None:
         """A rank that is held naps when it has found nothing to do, some hundred times."""
-        naps = self._naps(rank)
-        self.until(rank, lambda _: self._naps(rank) > naps + 2)
-
-    def _naps(self, rank: int) -> int:
-        status = Path(f"/proc/{self.board.slot(rank).pid}/status").read_text(encoding="ascii")
-        found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE)
-        assert found
-        return int(found[1])
+        before = naps(self.board.slot(rank).pid)
+        self.until(rank, lambda slot: naps(slot.pid) > before + 2)
 
 
 def held(slot: Slot) -> bool:

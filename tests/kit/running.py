@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,14 @@ def all_run(path: Path) -> bool:
         return all(slot.state is State.RUNS for slot in Board(path).slots())
     except DamagedRecording:  # it is being made
         return False
+
+
+def naps(pid: int) -> int:
+    """How often a process has given the processor away by itself (proc_pid_status(5))."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE)
+    assert found
+    return int(found[1])
 
 
 class Running:

@@ -6,13 +6,12 @@ import os
 import signal
 import struct
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import deadlines
 import pytest
-from replicas import DEADLINE_S, Recorded, record
+from replicas import Recorded, record
 
 from rdb.replay.agent import (
     FOREVER,
@@ -47,13 +46,6 @@ def rec(made: Recorded) -> Iterator[Recorded]:
 def fault(faulty: Recorded) -> Iterator[Recorded]:
     yield faulty
     faulty.close()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = deadlines.Deadline(DEADLINE_S)
-    while not condition():
-        assert not deadline.over(), "waited in vain"
-        time.sleep(0.002)
 
 
 def gone(pid: int) -> bool:
@@ -532,11 +524,11 @@ def test_fork(rec: Recorded) -> None:
     assert grandchild.run().reason == StopReason.END
     assert agent.run().gpr.rdi == 4
     agent.close()
-    until(lambda: gone(agent.pid))
+    deadlines.wait_for("its end", lambda: gone(agent.pid))
     assert child.hash() == grandchild.hash()  # lives on
     for one in (child, grandchild):
         one.close()
-        until(lambda pid=one.pid: gone(pid))  # type: ignore[misc]
+        deadlines.wait_for("its end", lambda pid=one.pid: gone(pid))  # type: ignore[misc]
 
 
 def test_end_of_a_replica_is_an_error(rec: Recorded) -> None:
@@ -546,7 +538,7 @@ def test_end_of_a_replica_is_an_error(rec: Recorded) -> None:
         agent.hash()
     other = rec.replica()
     other.exit()
-    until(lambda: gone(other.pid))
+    deadlines.wait_for("its end", lambda: gone(other.pid))
 
 
 def test_end_of_a_forked_replica_is_noticed(rec: Recorded) -> None:

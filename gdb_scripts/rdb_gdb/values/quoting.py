@@ -14,6 +14,8 @@ from .own_frames import in_own_file, own_frames, own_symtab
 
 # A text that is quoted as a whole; '\'' is a shell's ' within '.
 _WHOLE = re.compile(r"'(?:[^'\\]|'\\''|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+# Languages in which GDB takes 'name' for a symbol.
+_QUOTES = ("c", "c++", "asm", "objective-c", "opencl", "minimal", "d", "go")
 TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 _NUMBERS = re.compile(r"(?<![\w.$])(?:0[xX][\da-fA-F]+|\.?\d[\w.]*(?:(?<=[eEdD])[+-]\d+)?)")
 # `*(int *) 0x10` (an asterisk without an operand before it), `{int} 0x10`, `((int *) 0x10)[1]`.
@@ -54,10 +56,6 @@ def _names_a_symbol(text: str) -> bool:
         return bool(symbols.evaluated(f"&{text}").type.code == gdb.TYPE_CODE_PTR)
     except gdb.error:
         return False
-
-
-# Languages in which GDB takes 'name' for a symbol.
-_QUOTES = ("c", "c++", "asm", "objective-c", "opencl", "minimal", "d", "go")
 
 
 class Constant(gdb.GdbError):

@@ -62,14 +62,11 @@ def for_gdb(expression: str) -> str:
         last = found.end("term") if found["method"] is None else found.end()
         behind = plain[last:]
         none = _NONE.match(behind) if kind == "optional" else None
-        compared = _COMPARES_BEHIND.match(behind) or _COMPARES_BEFORE.search(plain[: found.start()])
+        before = plain[: found.start()]
+        compared = bool(_COMPARES_BEHIND.match(behind) or _COMPARES_BEFORE.search(before))
         if kind in _POINTERS:
-            asked = (
-                compared
-                or _ASKS_BEHIND.match(behind)
-                or _ASKS_BEFORE.search(plain[: found.start()])
-            )
-            said = _of_pointer(found, f"(({of} *) $_rdb_in({term}))", bool(asked))
+            asked = compared or bool(_ASKS_BEHIND.match(behind) or _ASKS_BEFORE.search(before))
+            said = _of_pointer(found, f"(({of} *) $_rdb_in({term}))", asked)
         elif kind == "atomic":
             said = f"(*({of} *) &{term})" if found["method"] in (None, "load") else None
         elif none or found["method"] == "has_value":
@@ -86,8 +83,7 @@ def for_gdb(expression: str) -> str:
             said = f"$_rdb_has({term})"
         if said is None or not _is_type(of):
             continue
-        opened = kind == "optional" or kind in _POINTERS
-        start = found.start("star" if opened and found["star"] else "term")
+        start = found.start("star" if kind != "atomic" and found["star"] else "term")
         parts += [expression[end:start], said]
         end = last
     return "".join([*parts, expression[end:]])

@@ -228,7 +228,6 @@ int checkpoint_state_take(struct board *b, const ucontext_t *uc, uint64_t genera
 	keep_coordinated((unsigned)__atomic_load_n(&own.board->committed, __ATOMIC_ACQUIRE));
 	if (!rc)
 		rc = checkpoint_coordinated(uc, (unsigned)generation, beside);
-	const int writer = rc > 0 ? rc : 0;
 	table_drop(&own.shared); /* the child has a copy */
 	unsigned gone;
 	keep_gone(&gone); /* the child removes them */
@@ -237,5 +236,5 @@ int checkpoint_state_take(struct board *b, const ucontext_t *uc, uint64_t genera
 			 strerror(-rc));
 		__atomic_store_n(&own.slot->failed, generation, __ATOMIC_SEQ_CST);
 	}
-	return writer;
+	return rc > 0 ? rc : 0;
 }

@@ -66,13 +66,18 @@ static uint64_t started(int dir)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
+static int process_open(int pid)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return descriptor_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+}
+
 /* The directory in /proc of a rank of this host; no later process with its id gets what is done by it.  -errno: the rank
  * has ended. */
 static int rank_open(const struct board_slot *s)
 {
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%d", s->pid);
-	const int dir = descriptor_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+	const int dir = process_open(s->pid);
 	if (dir < 0 || started(dir) == s->started)
 		return dir;
 	close(dir);
@@ -103,9 +108,7 @@ void coordinated_join(void)
 /* Whoever waits for the checkpoint waits for the process that writes it, which may outlive the rank. */
 static void note_writer(int pid)
 {
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	const int dir = pid ? descriptor_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0) : -ESRCH;
+	const int dir = pid ? process_open(pid) : -ESRCH;
 	own.slot->writer_started = dir < 0 ? 0 : started(dir);
 	own.slot->writer = (uint64_t)pid;
 	if (dir >= 0)
