@@ -225,7 +225,8 @@ class AgentClient:
 
     def counts(self, id_: int) -> tuple[int, int]:
         """Arrivals since the breakpoint was set, and arrivals since the last event (if the
-        breakpoint is newer: since it was set)."""
+        breakpoint is newer: since it was set).  Where the log stops the thread it arrives twice,
+        before that event and after."""
         total, since_event = wire.COUNTS.unpack(self._ask(Op.COUNT, a=id_)[1])
         return total, since_event
 

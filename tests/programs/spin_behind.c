@@ -1,8 +1,10 @@
-/* A loop of four bytes, stopped by a signal: whatever is put over an instruction of it covers what is behind it. */
+/* A loop of four bytes, stopped by a signal, or with -DTHREAD by another thread: whatever is put over an instruction of it covers what is behind it. */
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 enum { TURNS = 1000000 };
 
@@ -20,16 +22,30 @@ __asm__(".text\n.globl spin, behind\n.type spin, @function\n"
 	"ret\n"
 	".cfi_endproc\n.size spin, . - spin\n");
 
+#ifdef THREAD
+static void *sleeper(void *arg)
+{
+	usleep(20000);
+	alarms++;
+	return arg;
+}
+#else
 static void on_alarm(int sig)
 {
 	alarms++;
 }
+#endif
 
 int main(void)
 {
+#ifdef THREAD
+	pthread_t thread;
+	pthread_create(&thread, NULL, sleeper, NULL);
+#else
 	const struct itimerval once = {.it_value.tv_usec = 20000};
 	signal(SIGALRM, on_alarm);
 	setitimer(ITIMER_REAL, &once, NULL);
+#endif
 	while (!alarms) {
 		volatile uint64_t round = ++rounds; /* what tells one round's stack from another's */
 		counter = -(uint32_t)TURNS;
