@@ -112,7 +112,7 @@ class Rank:
     orders: int = 0
     receive: Receive | None = None  # the blocking one
     message: Message | None = None
-    probed: list[Message] = field(default_factory=list)
+    probed: list[tuple[Message, int]] = field(default_factory=list)
     orphans: list[Request] = field(default_factory=list)
     barriers: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     texts: list[str] = field(default_factory=list)
@@ -419,21 +419,27 @@ class Player(Kinds):
         self._post(rank, request.receive)
         rank.note(What.STARTED, request=request.id)
 
+    def _leave_probe(self, rank: Rank, *op: int) -> None:
+        one = self._find(rank, ("", *op))
+        assert one
+        rank.note(What.PROBED, peer=one.source, tag=one.tag, comm=op[2])
+
     def _leave_mprobe(self, rank: Rank, *op: int) -> None:
         one = self._find(rank, ("", *op))
         assert one
         one.taken = True
         rank.unexpected.remove(one)
         rank.orders += 1
-        rank.probed.append(one)
+        rank.probed.append((one, rank.orders))
         source, tag, comm = op
         rank.note(What.MATCHED, peer=source, tag=tag, comm=comm, request=rank.next_message)
+        rank.note(What.PROBED, peer=one.source, tag=one.tag, comm=comm)
         rank.next_message += 1
 
     def _leave_mrecv(self, rank: Rank) -> None:
         if rank.probed:
-            one = rank.probed.pop(0)
-            receive = Receive(one.source, one.tag, one.comm, 1, one)
+            one, order = rank.probed.pop(0)
+            receive = Receive(one.source, one.tag, one.comm, order, one)
             self._note_receive(rank, receive, 0, "MPI_Mrecv")
 
     def _settle(self, rank: Rank, name: int) -> None:

@@ -50,7 +50,7 @@ from rdb.recording.mpi.communication import RankCommunication, What
 PROGRAMS = int(os.environ.get("RDB_TEST_ORACLES", "400"))
 AT_ONCE = 100
 _BEFORE = 8  # calls of MPI that script.c makes before it plays
-RUNS = 3 if PROGRAMS < 10_000 else 40  # of programs that are run
+RUNS = (0, 1, 26, 38) if PROGRAMS < 10_000 else range(40)  # of programs that are run; two probe
 FUTURES = 6
 KINDS = ["send", "recv", "sendrecv", "isend", "irecv", "wait", "waitany", "barrier", "ibarrier"]
 KINDS += [
@@ -388,7 +388,7 @@ def mpi_names() -> set[str]:
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
-@pytest.mark.parametrize("seed", range(RUNS))
+@pytest.mark.parametrize("seed", RUNS)
 def test_what_is_played_is_what_is_recorded(
     seed: int, mpi: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
 ) -> None:
