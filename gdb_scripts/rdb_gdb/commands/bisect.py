@@ -9,7 +9,7 @@ from typing import Any
 import gdb
 
 from .. import link
-from ..search import edges, searching
+from ..search import edges, gaps, searching
 from ..search.evaluate import Judge
 from ..search.predicate_events import Search
 from ..state import history, place
@@ -62,7 +62,7 @@ class Bisect(Command):
         with log.command(typed("bisect", argument)), link.calm(), raising():
             try:
                 quoting.need_condition(text)
-                found = report(judge, search(judge, options, depth), depth)
+                found = report(*search(judge, options, depth), depth)
             except (gdb.GdbError, gdb.error, KeyboardInterrupt) as error:
                 place.seek(f"@{start.stop_point}")
                 if "--json" not in options or not isinstance(error, _NOWHERE):
@@ -75,7 +75,8 @@ class Bisect(Command):
                 place.show()
 
 
-def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, Any]:
+def search(judge: Judge, options: searching.Options, depth: str) -> tuple[Judge, dict[str, Any]]:
+    """The change, and what judges it."""
     last_one = "--last" in options
     request: dict[str, Any] = {
         "last": last_one,
@@ -118,6 +119,7 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
             if trouble:
                 raise gdb.GdbError(f"the search cannot go on: {trouble}") from None
             raise
+        plain = {"last": last_one, "jobs": options.jobs}
         request["alive"], request["defined"] = judge.exits, judge.bound_at
         answer = link.ask("bisect-start", _packed(request))
         started = True
@@ -133,8 +135,16 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         if "refused" in answer:
             answer = _past_what_is_bad_at_first(judge, answer, request, until, progress, say)
         if depth != "event":
+            if answer["gap"]:
+                judge, answer = gaps.closed(
+                    judge,
+                    answer,
+                    lambda one, of: _asked(
+                        one, link.ask("bisect-start", _packed({**plain, **of})), say
+                    ),
+                )
             edges.refine(judge, answer, last_one, progress)
-        return answer
+        return judge, answer
     except KeyboardInterrupt:
         raise gdb.GdbError(f"Interrupted; {_known(started)}.") from None
     except gdb.GdbError as error:

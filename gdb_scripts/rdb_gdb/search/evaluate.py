@@ -153,6 +153,12 @@ class Judge:
             f"{hint if self._missing is not None else ''}"
         )
 
+    def with_binding(self, binding: Binding) -> Judge:
+        """Judges the same expression with another meaning of its names."""
+        other = Judge(self.expression)
+        other.binding = binding
+        return other
+
     def _events_of_python(self, looked: dict[int, bool], seek: _Seek) -> Iterator[int]:
         """The last events before Python functions that the expression names were called, and before
         they returned.

@@ -62,10 +62,12 @@ def _instances(symbols: list[Any], frame: Any) -> Iterator[int]:
 
 
 def around(pc: int) -> Any:
-    """The function around PC that is not inlined."""
+    """The function around PC that is not inlined.  A procedure inside another one (Fortran's
+    `contains`) is not around it in memory."""
     block, found = gdb.block_for_pc(pc), None
     while block is not None and not (block.is_static or block.is_global):
-        found = block if block.function is not None else found
+        if block.function is not None and block.start <= pc < block.end:
+            found = block
         block = block.superblock
     return found
 

@@ -172,7 +172,11 @@ def _array(text: str, value: Any, spoken: str, path: str) -> Array:
     dimensions: list[tuple[int, int, int]] = []
     one = value
     while one.type.strip_typedefs().code == gdb.TYPE_CODE_ARRAY:
-        low, high = one.type.strip_typedefs().range()
+        kind = one.type.strip_typedefs()
+        low, high = kind.range()
+        if elements.is_open(kind):
+            count = elements.element(spoken, [low]) + "@N"
+            raise gdb.error(f"nothing says here where {text} ends; write {text}{count}.")
         extent = high - low + 1
         if extent < 1:
             _need_target(text, value, spoken)

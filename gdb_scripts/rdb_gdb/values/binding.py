@@ -13,9 +13,11 @@ Elsewhere the expression is undefined, and `Undefined` tells why.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import gdb
@@ -28,6 +30,7 @@ from . import (
     inherited,
     intrinsics,
     predicates,
+    prologue,
     pynames,
     subscripts,
     symbols,
@@ -68,6 +71,12 @@ _IN_ITS_FRAME = re.compile(
     r"complex DWARF expression:\s+0: DW_OP_fbreg -?\d+)\s*\.?\s*\Z"
 )
 _ABANDONED = re.compile(r"signaled while in a function called(?s:.*?)\n\((.+)\) will be aband")
+_WITH_KEPT = ("c", "c++", "fortran")
+_KEPT_BY_VALUE = (
+    *(gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_INT, gdb.TYPE_CODE_FLT, gdb.TYPE_CODE_BOOL),
+    *(gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_ENUM),
+)
+_FRAME_MAX = 8 << 20  # bytes of a function's frame, at most
 _THREADS_MAX = 16  # threads that are searched for a function, at most
 _OF_PYTHON = sum(1 << number for number in (16, 24, 27))  # rip, fs_base, the thread
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
@@ -88,6 +97,7 @@ class Binding:
         self._by_place = False
         self._fixed: bool | None = None  # are its locals at fixed places of their frame?
         self._python: dict[str, pynames.Meaning] = {}
+        self._kept_of: Binding | None = None
         self.evaluation = predicates.Evaluation()
         """How the last value was computed."""
         with self._selected(frame):
@@ -114,6 +124,12 @@ class Binding:
     @property
     def described(self) -> str:
         """`s in nanp, nan.f90:5`; empty if the expression names no variable."""
+        if self._kept_of is not None:
+            of = self._kept_of
+            kept = f"while that does not run, {', '.join(self.kept_values())}"
+            if of._function is None:
+                kept = "also while no member function of it runs"
+            return f"{of.described}; {kept}"
         said = described(
             self._variables, self._members, self._function_name, self._this and self._object
         )
@@ -241,6 +257,33 @@ class Binding:
                 found.update(dict.fromkeys(predicates.read()))
         return list(found)
 
+    def kept(self) -> Binding | None:
+        """The expression of what its locals are here, wherever their function does not run.
+
+        None: they are no pointers, references or numbers, or the memory of one is its function's
+        own.  Raises Undefined.
+        """
+        if self._by_place or self._python or self.language not in _WITH_KEPT:
+            return None
+        with self._context():
+            frame = gdb.selected_frame()
+            this = [self._this_kept(name, frame) for name in self._members]
+            variables = [_kept(one, frame) if one.needs_frame else one for one in self._variables]
+        found = copy.copy(self)
+        found._variables = [one for one in [*variables, *this] if one is not None]
+        if len(found._variables) < len(variables) + len(this):
+            return None
+        found._function, found._this, found._members, found._by_place = None, None, [], True
+        found._kept_of = self
+        return found
+
+    def kept_values(self) -> list[str]:
+        """The locals and their values, as text; equal if they are the same."""
+        return [f"{one.name} = {one.kept}" for one in self._variables if one.kept is not None]
+
+    def _this_kept(self, name: str, frame: Any) -> Variable:
+        return Variable(name, None, (), False, kept=frame.read_var("this"), of_kept=True)
+
     @property
     def _object(self) -> str:
         assert self._this is not None
@@ -270,7 +313,7 @@ class Binding:
     def exits(self) -> list[int]:
         """The last instructions at which it may have a value; empty: it always has one."""
         symbols = [one.symbol for one in self._variables if one.needs_frame and one.symbol]
-        return alive.exits(symbols, self._alive()) if self._function and symbols else []
+        return alive.exits(symbols, self._meant()) if self._function and symbols else []
 
     def _selected(self, frame: Any) -> AbstractContextManager[None]:
         return selected(frame, self.language)
@@ -323,6 +366,13 @@ class Binding:
         return None
 
     def _alive(self) -> Any:
+        """The frame in which the names mean these variables, which have values.  Raises
+        Undefined."""
+        frame = self._meant()
+        self._need_stored(frame)
+        return frame
+
+    def _meant(self) -> Any:
         """The frame in which the names mean these variables.  Raises Undefined."""
         frame = self._running()
         if frame is not None:
@@ -331,6 +381,15 @@ class Binding:
         if self._this is not None:
             raise Undefined(f"no member function of {self._object} runs")
         raise Undefined(f"{self._function_name} is not running")
+
+    def _need_stored(self, frame: Any) -> None:
+        """Raises Undefined if the function has not stored its arguments yet."""
+        if frame.level():
+            return
+        with self._selected(frame):
+            said = prologue.unset(one.in_frame for one in self._variables if one.needs_frame)
+        if said:
+            raise Undefined(said)
 
     def _method(self, frame: Any) -> bool:
         if self._this is None:
@@ -357,6 +416,35 @@ class Binding:
                 elif key_of(symbol) != one.key:
                     other = Variable(one.name, symbol, (), False).where
                     raise Undefined(f"{one.name} is another variable there{other}")
+
+
+def _kept(one: Variable, frame: Any) -> Variable | None:
+    """The variable with what it is here.  None: its memory ends with its function."""
+    value = one.symbol.value(frame)
+    if value.is_optimized_out:
+        raise Undefined(f"{one.name} is optimized out")
+    kind = value.type.strip_typedefs()
+    if kind.code in _REFERENCES:
+        return replace(one, kept=value.referenced_value().address, kept_at=True)
+    if _passed(one, value, frame):
+        return replace(one, kept=value.address, kept_at=True)
+    if kind.code not in _KEPT_BY_VALUE:
+        return None
+    value.fetch_lazy()
+    return replace(one, kept=value)
+
+
+def _passed(one: Variable, value: Any, frame: Any) -> bool:
+    """Is it in the memory of whoever called this function, as in Fortran?"""
+    of_fortran = frame.language() == "fortran" and one.symbol.is_argument
+    if not of_fortran or value.address is None:
+        return False
+    outer = frame.older()
+    while outer is not None and outer.type() == gdb.INLINE_FRAME:
+        outer = outer.older()
+    end = None if outer is None else int(outer.read_register("rsp"))
+    # Not from its stack pointer on: at `ret` the function's memory is below that.
+    return end is not None and not end - _FRAME_MAX <= int(value.address) < end
 
 
 def _of_call(said: str) -> str:

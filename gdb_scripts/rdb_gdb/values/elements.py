@@ -75,6 +75,12 @@ def ranges(kind: Any) -> tuple[list[tuple[int, int]], Any]:
     return found, kind
 
 
+def is_open(kind: Any) -> bool:
+    """Is it an array whose upper bound is not known, although GDB has a number for it?  A flexible
+    array member of C, a dummy array whose extent is optimized out or not passed."""
+    return bool(kind.dynamic and not kind.sizeof and kind.range()[1] >= kind.range()[0])
+
+
 def is_text(kind: Any) -> bool:
     """Is it an array of characters, which is shown as one text?"""
     target = kind.target().strip_typedefs()
@@ -112,7 +118,11 @@ def leaves(spoken: str, name: str, value: Any, most: int) -> Iterator[tuple[str,
 
 
 def _elements(value: Any, dimensions: int, most: int) -> Iterator[tuple[list[int], Any]]:
-    low, high = value.type.strip_typedefs().range()
+    kind = value.type.strip_typedefs()
+    low, high = kind.range()
+    if is_open(kind):
+        yield [low, *(first for first, _ in ranges(kind)[0][1:dimensions])], None
+        return
     for index in range(low, min(high, low + most - 1) + 1):
         if dimensions == 1:
             yield [index], value[index]

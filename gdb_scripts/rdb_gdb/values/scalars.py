@@ -14,7 +14,7 @@ from .elementwise import Plan, alone
 
 # A variable, or what stands for it (variables.py), with members and constant subscripts; no
 # function, no part of a larger term, and nothing that is changed or of which more is taken.
-_VARIABLE = r"(?:\$_rdb_bound\(\d+\)|\(\*\$_rdb_at_\d+\)|(?:\w+::)*[A-Za-z_]\w*)"
+_VARIABLE = r"(?:\$_rdb_bound\(\d+\)|\(\*?\$_rdb_at_\d+\)|(?:\w+::)*[A-Za-z_]\w*)"
 _ALONE = r"(?![\w$]|\s*(?:[(\[@]|->|::|=(?!=)|\+\+|--))"
 _TERM = re.compile(
     rf"(?<![\w$.>:)\]]){_VARIABLE}(?:\s*(?:\.|->)\s*[A-Za-z_]\w*|\[\d+\])*(?!\s*\.){_ALONE}"

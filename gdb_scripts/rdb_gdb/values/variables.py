@@ -40,6 +40,9 @@ class Variable:
     needs_frame: bool
     of_module: bool = False  # a module's variable that the frame does not see
     static_member: bool = False  # of the class of `this`, which may have no value
+    kept: Any = None  # its value where its function ran last, or its address there
+    kept_at: bool = False  # that is the address
+    of_kept: bool = False  # a member of the object that `kept` points to
 
     @property
     def in_gdbs(self) -> str:
@@ -63,6 +66,9 @@ class Variable:
 
         A pointer, unlike a function, has a type also after a `||` that GDB need not evaluate.
         """
+        if self.kept is not None:
+            member = f"->{self.name}" if self.of_kept else ""
+            return ("(*$_rdb_at_{})" if self.kept_at else "($_rdb_at_{})") + member
         if self.symbol is None or self.symbol.addr_class != gdb.SYMBOL_LOC_STATIC:
             return "$_rdb_bound({})"
         kind = self.symbol.type.strip_typedefs()
@@ -76,7 +82,7 @@ class Variable:
         return f", {short(symtab.filename)}:{self.symbol.line}" if symtab else ""
 
 
-BOUND = re.compile(r"\$_rdb_bound\(\d+\)|\(\*\$_rdb_at_\d+\)")
+BOUND = re.compile(r"\$_rdb_bound\(\d+\)|\(\*?\$_rdb_at_\d+\)")
 _WITH_POINTERS = ("c", "c++", "fortran")
 
 
@@ -95,7 +101,8 @@ def stand_in(variables: list[Variable]) -> None:
     _bound = variables
     for number, one in enumerate(variables):
         if one.by_place[0] == "(":
-            gdb.set_convenience_variable(f"_rdb_at_{number}", one.symbol.value().address)
+            at = one.symbol.value().address if one.kept is None else one.kept
+            gdb.set_convenience_variable(f"_rdb_at_{number}", at)
 
 
 def placed(text: str, variables: list[Variable]) -> str:
@@ -117,7 +124,14 @@ def _of_targets(text: str, known: dict[str, str], variables: list[Variable]) -> 
 
 def without_placeholders(text: str, variables: list[Variable]) -> str:
     for number, one in reversed(list(enumerate(variables))):
-        for called in (f"$_rdb_bound({number})", f"(*$_rdb_at_{number})", f"*$_rdb_at_{number}"):
+        at = f"$_rdb_at_{number}"
+        for called in (
+            f"({at})->{one.name}",
+            f"$_rdb_bound({number})",
+            f"(*{at})",
+            f"*{at}",
+            f"({at})",
+        ):
             text = text.replace(f"(*{called})", one.name).replace(called, one.name)
     return text
 

@@ -1,0 +1,103 @@
+"""bisect: what turns false while the function of the local that leads to it does not run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+from conftest import PROGRAMS, Build
+from gdbdriver import Gdb, GdbError, Recorded
+
+C, CXX, FORTRAN = "between_calls.c", "between_calls.cc", "fortran/between_calls.f90"
+COMPILERS = {C: "gcc", CXX: "g++", FORTRAN: "gfortran"}
+OPEN = "nothing says here where"
+FOUND = [
+    (C, "g->rows[1][2].kind == 0", "/* wrong */"),
+    (C, "exchange::g->rows[1][1].value < 9", "h->rows[1][1].value = h->turn;"),
+    (C, "min(exchange::g->rows[1][0]@4 .kind) == 0", "/* wrong */"),
+    (CXX, "mine[5] < 5", "// wrong"),
+    (CXX, "all(mine < 5)", "// wrong"),
+    (CXX, "limits.high > 0", "// too low"),
+    (CXX, "box_.high > 0", "// too low"),
+    (FORTRAN, "w(3) > 0", "! wrong"),
+    (FORTRAN, "all(exchange::w(1)@10 > 0)", "! wrong"),
+    (FORTRAN, "all(exchange::f%u > 0)", "! too low"),
+    (FORTRAN, "exchange::f%peak < 50", "! too high"),
+]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Callable[..., Recorded]:
+    @cache
+    def made(name: str, level: str) -> Recorded:
+        compiler = COMPILERS[name]
+        flags = [level] if compiler != "gfortran" else [level, "-fno-inline"]
+        program = build(name, *flags, compiler=compiler)
+        one = Recorded(tmp_path_factory.mktemp("it"), program, PROGRAMS / name)
+        assert one.done.returncode == 0, one.done.stderr
+        return one
+
+    return made
+
+
+def found(gdb: Gdb, expression: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(gdb.run(f"bisect {expression} --json"))
+    return answer
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("name", COMPILERS)
+def test_the_statement_is_found(recorded: Callable[..., Recorded], name: str, level: str) -> None:
+    with recorded(name, level).gdb() as gdb:
+        for of, expression, marked in FOUND:
+            if of != name:
+                continue
+            answer = found(gdb, expression)
+            lines = (PROGRAMS / name).read_text().splitlines()
+            assert answer.get("line") and marked in lines[answer["line"] - 1], (expression, answer)
+            assert not answer["gap"] and answer["before_true"] and answer["after_false"]
+            text = "runs" if expression.startswith("box_") else "while that does not run, "
+            assert text in answer["variables"], answer["variables"]
+            gdb.run("goto end")
+
+
+def test_a_local_that_is_another_one_then_is_not_followed(
+    recorded: Callable[..., Recorded],
+) -> None:
+    """`turn` has another value in each call: no store between two calls makes it so."""
+    with recorded(C, "-O0").gdb() as gdb:
+        answer = found(gdb, "exchange::turn < 9")
+        assert answer["gap"] and "while" not in answer["variables"], answer
+
+
+def test_arguments_that_are_not_stored_yet_have_no_value(
+    recorded: Callable[..., Recorded],
+) -> None:
+    """What the last call left at their place is not what they are."""
+    with recorded(C, "-O0").gdb() as gdb:
+        gdb.run("break *exchange")
+        gdb.run("continue")
+        gdb.run("continue")
+        said = gdb.run("python import rdb_gdb.search.evaluate as e; j = e.Judge('g->turn < 9')")
+        gdb.run("next")
+        said = gdb.run("python j.bind(0, 0, None); print(j.verdict())")
+        assert "good" in said, said
+        gdb.run("reverse-continue")
+        said = gdb.run("python print(j.verdict())")
+        assert "undefined" in said and "not stored yet" in said, said
+
+
+def test_an_array_without_a_known_end_has_no_elements_to_judge(
+    recorded: Callable[..., Recorded],
+) -> None:
+    """GDB has a number for the bound."""
+    with recorded(C, "-O2").gdb() as gdb:
+        gdb.run("break between_calls.c:12")
+        gdb.run("continue")
+        for text in ("all(g->edge > 0)", "max(g->edge)", "sum(g->edge)"):
+            with pytest.raises(GdbError, match=OPEN):
+                gdb.run(f"print {text}")
+        assert gdb.run("print max(g->edge[0]@4)").startswith("$")
