@@ -41,10 +41,19 @@ def test_it_is_found_although_false_at_first(gdb: Gdb) -> None:
     assert int(gdb.value("turn")) == 77
 
 
+def test_it_is_found_between_events(gdb: Gdb) -> None:
+    for flag, turn in (("", 50), ("--last", 60)):
+        said = gdb.run(f"bisect brief + inner - inner < 5 {flag}")
+        assert "Changed by moments.c:18" in said and "Was = 1\nNow = 0\n" in said, said
+        assert int(gdb.value("turn")) == turn
+        gdb.run("goto end")
+    assert "changes between" not in gdb.fails("bisect brief < 5 --depth event")
+
+
 def test_how_many_were_looked_at(gdb: Gdb) -> None:
     gdb.run("goto end")
     last = int(re.findall(r"\d+", gdb.run("when"))[0])
     said = gdb.fails("bisect value < 600")
-    assert f"; false at none of the {last + 1} events from 0 on (value" in said
+    assert f"; false at none of the {last + 1} events from 0 on, at none of 150 changes " in said
     said = gdb.fails("bisect value < 600 --from 20 --to 90")
-    assert "; false at none of the 71 events from 20 on (value" in said
+    assert "; false at none of the 71 events from 20 on, at none of " in said

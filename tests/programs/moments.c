@@ -1,8 +1,8 @@
-/* Variables that are 500 between two of 300 calls only; one of them is 100 at first, too. */
+/* Variables that are 500 between two of 300 calls only; one of them is 100 at first, too.  `brief` is 9 at no call. */
 #include <stdio.h>
 #include <unistd.h>
 
-static long value, early = 100;
+static long value, early = 100, brief;
 
 static long step(int turn)
 {
@@ -14,6 +14,9 @@ static long step(int turn)
 	value = turn;
 	if (turn > 3)
 		early = turn % 90;
+	if (turn == 50 || turn == 60)
+		brief = 9;
+	brief = turn > 100;
 	return inner;
 }
 

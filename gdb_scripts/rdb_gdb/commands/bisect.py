@@ -130,8 +130,7 @@ def search(judge: Judge, options: searching.Options, depth: str) -> tuple[Judge,
         except link.Refused as refused:
             if "good" not in verdicts.values():
                 raise
-            request["defined"] = _passed_over(judge, refused, verdicts, first, until)
-            answer = _asked(judge, link.ask("bisect-start", _packed(request)), say)
+            answer = _for_a_moment(judge, refused, verdicts, (first, until), request, progress, say)
         if "refused" in answer:
             answer = _past_what_is_bad_at_first(judge, answer, request, until, progress, say)
         if depth != "event":
@@ -209,6 +208,30 @@ def _passed_over(
     raise link.Refused(
         f"{refused}; false at none of the {rest.looked} events {' and '.join(spans[::-1])}"
     )
+
+
+def _for_a_moment(
+    judge: Judge,
+    refused: link.Refused,
+    verdicts: dict[int, str],
+    span: tuple[int, int],
+    request: dict[str, Any],
+    progress: searching.Progress,
+    say: Callable[..., None],
+) -> dict[str, Any]:
+    """The result for what was true at all events that the search looked at."""
+    try:
+        request["defined"] = _passed_over(judge, refused, verdicts, *span)
+    except link.Refused as nowhere:
+        if request["events_only"] or span[1] - span[0] > _MOST[0]:
+            raise
+        good = max(at for at, one in verdicts.items() if one == "good")
+        found = edges.at_a_moment(judge, good, span, request["last"], progress)
+        if isinstance(found, int):
+            more = f", at none of {found} changes between them" if found else ""
+            raise link.Refused(f"{nowhere}{more}") from None
+        return found
+    return _asked(judge, link.ask("bisect-start", _packed(request)), say)
 
 
 def _past_what_is_bad_at_first(

@@ -65,6 +65,25 @@ def between_events(
     raise link.Refused(said)
 
 
+def at_a_moment(
+    judge: Judge, good: int, span: tuple[int, int], last: bool, progress: searching.Progress
+) -> dict[str, Any] | int:
+    """An edge at no event: at a change of what the expression reads at event GOOD, between two
+    events.  Or the number of changes that were looked at."""
+    answer: dict[str, Any] = {"probes": 0, "again": None, "undefined": 0, "why_undefined": ""}
+    looked = 0
+    place.seek(str(good))
+    judge.verdict()
+    for address, length in judge.operands():
+        if length <= _LENGTH_MAX:
+            rows = _changes(address, length, str(span[0]), str(span[1]), last)
+            found = _edge(judge, rows, answer, progress)
+            if found is not None:
+                return {**answer, **found, "gap": False}
+            looked += len(rows)
+    return looked
+
+
 def _statement(before: str, first: str) -> str:
     """The statement that gives it its first value; a local has one where its function begins."""
     place.seek(before)
