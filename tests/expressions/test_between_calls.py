@@ -67,10 +67,14 @@ def test_the_statement_is_found(recorded: Callable[..., Recorded], name: str, le
 def test_a_local_that_is_another_one_then_is_not_followed(
     recorded: Callable[..., Recorded],
 ) -> None:
-    """`turn` has another value in each call: no store between two calls makes it so."""
+    """`turn` has another value in each call: no store between two calls makes it so.  `lead` is
+    the same, but the array is another one in each call."""
     with recorded(C, "-O0").gdb() as gdb:
-        answer = found(gdb, "exchange::turn < 9")
-        assert answer["gap"] and "while" not in answer["variables"], answer
+        for expression in ("exchange::turn < 9", "lead[0] < 9"):
+            answer = found(gdb, expression)
+            assert "while" not in answer["variables"], answer
+            assert answer["function"] == "exchange", answer
+            gdb.run("goto end")
 
 
 def test_arguments_that_are_not_stored_yet_have_no_value(
@@ -95,7 +99,7 @@ def test_an_array_without_a_known_end_has_no_elements_to_judge(
 ) -> None:
     """GDB has a number for the bound."""
     with recorded(C, "-O2").gdb() as gdb:
-        gdb.run("break between_calls.c:12")
+        gdb.run("break between_calls.c:14")
         gdb.run("continue")
         for text in ("all(g->edge > 0)", "max(g->edge)", "sum(g->edge)"):
             with pytest.raises(GdbError, match=OPEN):

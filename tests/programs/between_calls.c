@@ -7,8 +7,10 @@ struct grid { struct cell **rows; int turn; double edge[]; };
 
 static void __attribute__((noipa)) exchange(struct grid *g, int turn, double limit)
 {
+	double own[2] = {turn, limit};
+	double *lead = own;
 	getppid();
-	g->edge[0] = turn + limit;
+	g->edge[0] = lead[0] + lead[1];
 	getppid();
 }
 

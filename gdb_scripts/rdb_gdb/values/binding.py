@@ -17,7 +17,6 @@ import copy
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from typing import Any
 
 import gdb
@@ -29,6 +28,7 @@ from . import (
     elements,
     inherited,
     intrinsics,
+    kept,
     predicates,
     prologue,
     pynames,
@@ -71,12 +71,6 @@ _IN_ITS_FRAME = re.compile(
     r"complex DWARF expression:\s+0: DW_OP_fbreg -?\d+)\s*\.?\s*\Z"
 )
 _ABANDONED = re.compile(r"signaled while in a function called(?s:.*?)\n\((.+)\) will be aband")
-_WITH_KEPT = ("c", "c++", "fortran")
-_KEPT_BY_VALUE = (
-    *(gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_INT, gdb.TYPE_CODE_FLT, gdb.TYPE_CODE_BOOL),
-    *(gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_ENUM),
-)
-_FRAME_MAX = 8 << 20  # bytes of a function's frame, at most
 _THREADS_MAX = 16  # threads that are searched for a function, at most
 _OF_PYTHON = sum(1 << number for number in (16, 24, 27))  # rip, fs_base, the thread
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
@@ -126,10 +120,10 @@ class Binding:
         """`s in nanp, nan.f90:5`; empty if the expression names no variable."""
         if self._kept_of is not None:
             of = self._kept_of
-            kept = f"while that does not run, {', '.join(self.kept_values())}"
+            also = f"while that does not run, {', '.join(self.kept_values())}"
             if of._function is None:
-                kept = "also while no member function of it runs"
-            return f"{of.described}; {kept}"
+                also = "also while no member function of it runs"
+            return f"{of.described}; {also}"
         said = described(
             self._variables, self._members, self._function_name, self._this and self._object
         )
@@ -263,12 +257,14 @@ class Binding:
         None: they are no pointers, references or numbers, or the memory of one is its function's
         own.  Raises Undefined.
         """
-        if self._by_place or self._python or self.language not in _WITH_KEPT:
+        if self._by_place or self._python or self.language not in kept.LANGUAGES:
             return None
         with self._context():
             frame = gdb.selected_frame()
-            this = [self._this_kept(name, frame) for name in self._members]
-            variables = [_kept(one, frame) if one.needs_frame else one for one in self._variables]
+            this = [kept.member(name, frame) for name in self._members]
+            variables = [
+                kept.local(one, frame) if one.needs_frame else one for one in self._variables
+            ]
         found = copy.copy(self)
         found._variables = [one for one in [*variables, *this] if one is not None]
         if len(found._variables) < len(variables) + len(this):
@@ -280,9 +276,6 @@ class Binding:
     def kept_values(self) -> list[str]:
         """The locals and their values, as text; equal if they are the same."""
         return [f"{one.name} = {one.kept}" for one in self._variables if one.kept is not None]
-
-    def _this_kept(self, name: str, frame: Any) -> Variable:
-        return Variable(name, None, (), False, kept=frame.read_var("this"), of_kept=True)
 
     @property
     def _object(self) -> str:
@@ -416,35 +409,6 @@ class Binding:
                 elif key_of(symbol) != one.key:
                     other = Variable(one.name, symbol, (), False).where
                     raise Undefined(f"{one.name} is another variable there{other}")
-
-
-def _kept(one: Variable, frame: Any) -> Variable | None:
-    """The variable with what it is here.  None: its memory ends with its function."""
-    value = one.symbol.value(frame)
-    if value.is_optimized_out:
-        raise Undefined(f"{one.name} is optimized out")
-    kind = value.type.strip_typedefs()
-    if kind.code in _REFERENCES:
-        return replace(one, kept=value.referenced_value().address, kept_at=True)
-    if _passed(one, value, frame):
-        return replace(one, kept=value.address, kept_at=True)
-    if kind.code not in _KEPT_BY_VALUE:
-        return None
-    value.fetch_lazy()
-    return replace(one, kept=value)
-
-
-def _passed(one: Variable, value: Any, frame: Any) -> bool:
-    """Is it in the memory of whoever called this function, as in Fortran?"""
-    of_fortran = frame.language() == "fortran" and one.symbol.is_argument
-    if not of_fortran or value.address is None:
-        return False
-    outer = frame.older()
-    while outer is not None and outer.type() == gdb.INLINE_FRAME:
-        outer = outer.older()
-    end = None if outer is None else int(outer.read_register("rsp"))
-    # Not from its stack pointer on: at `ret` the function's memory is below that.
-    return end is not None and not end - _FRAME_MAX <= int(value.address) < end
 
 
 def _of_call(said: str) -> str:

@@ -1,0 +1,58 @@
+"""What a local leads to while its function does not run.
+
+A pointer, a reference and a dummy argument of Fortran lead to memory that outlives the function; a
+number stays what it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import gdb
+
+from .lookups import Undefined
+from .variables import Variable
+
+LANGUAGES = ("c", "c++", "fortran")
+_NUMBERS = (
+    *(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_FLT, gdb.TYPE_CODE_BOOL),
+    *(gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_ENUM),
+)
+_FRAME_MAX = 8 << 20  # bytes of a function's frame, at most
+
+
+def local(one: Variable, frame: Any) -> Variable | None:
+    """The variable with what it is here.  None: its memory ends with its function.  Raises
+    Undefined."""
+    value = one.symbol.value(frame)
+    if value.is_optimized_out:
+        raise Undefined(f"{one.name} is optimized out")
+    kind, by_address = value.type.strip_typedefs(), True
+    passed = frame.language() == "fortran" and one.symbol.is_argument
+    if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+        what = value.referenced_value().address
+    elif passed and value.address is not None and not _ends_with(frame, int(value.address)):
+        what = value.address
+    else:
+        what, by_address = value, False
+        value.fetch_lazy()
+    leads = by_address or kind.code == gdb.TYPE_CODE_PTR
+    if (leads and _ends_with(frame, int(what))) or not (leads or kind.code in _NUMBERS):
+        return None
+    return replace(one, kept=what, kept_at=by_address)
+
+
+def member(name: str, frame: Any) -> Variable:
+    """A member of the object whose member function runs in this frame."""
+    return Variable(name, None, (), False, kept=frame.read_var("this"), of_kept=True)
+
+
+def _ends_with(frame: Any, address: int) -> bool:
+    """Is it in the memory of the frame's function?"""
+    outer = frame.older()
+    while outer is not None and outer.type() == gdb.INLINE_FRAME:
+        outer = outer.older()
+    end = None if outer is None else int(outer.read_register("rsp"))
+    # Not from its stack pointer on: at `ret` the function's memory is below that.
+    return end is not None and end - _FRAME_MAX <= address < end
