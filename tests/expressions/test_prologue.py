@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Build
-from gdbdriver import Recorded
+from gdbdriver import GdbError, Recorded
 
 _D = """
 import core.sys.posix.unistd;
@@ -62,6 +62,51 @@ def test_before_it_has_stored_them(tmp_path: Path, build: Build, language: str) 
         assert gdb.run(f"print all({name} > 0)").endswith(f"= {true}\n")
         assert gdb.run("print by").endswith("= 2\n")
         assert _LATER not in gdb.run("last by")
+
+
+_FORTRAN = """
+module work
+contains
+  subroutine scale(a, n, lows, given)
+    integer, intent(in) :: n, lows
+    real(8), intent(inout) :: a(lows:n+lows)
+    real(8), allocatable, intent(in) :: given(:)
+    a(lows:n) = a(lows:n) * 2 + given(1)
+  end subroutine
+end module
+program main
+  use work
+  real(8) :: b(0:11) = 1
+  real(8), allocatable :: c(:)
+  c = [3d0, 4d0]
+  call scale(b, 10, 1, c)
+  print *, b(3)
+end program
+"""
+
+
+def test_bounds_of_dummy_arrays_are_computed_later(tmp_path: Path, build: Build) -> None:
+    """Behind GDB's breakpoint at the procedure; its numbers are there."""
+    if shutil.which("gfortran") is None:
+        pytest.skip("needs gfortran")
+    source = tmp_path / "early.f90"
+    source.write_text(_FORTRAN)
+    with Recorded(tmp_path, build(source, "-O0", compiler="gfortran"), source).gdb() as gdb:
+        gdb.run("break work::scale")
+        gdb.run("continue")
+        try:
+            said = gdb.run("print a")
+        except GdbError as error:
+            said = str(error)
+        assert f"a: {_LATER}" in said
+        gdb.run("python from rdb_gdb.search.evaluate import Judge; j = Judge('all(scale::a > 0)')")
+        gdb.run("python j.bind(0, 0, None)")
+        assert _LATER in gdb.run("python print(j.verdict())")
+        assert gdb.run("print n").endswith("= 10\n")
+        assert gdb.run("print given").endswith("= (3, 4)\n")
+        gdb.run("next")
+        assert "good" in gdb.run("python print(j.verdict())")
+        assert gdb.run("print a(11)").endswith("= 1\n")
 
 
 def test_optimized_code_knows_where_they_are(tmp_path: Path, build: Build) -> None:
