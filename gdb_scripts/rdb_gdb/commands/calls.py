@@ -15,6 +15,7 @@ import gdb
 from .. import link
 from ..search import collected, searching
 from ..state import history, place
+from ..values import prologue
 from ..values.own_frames import own_file
 from ..values.returned import returned, shown
 from .command import Command, command, typed
@@ -260,6 +261,8 @@ def _call_text(frame: Any) -> str:
 
 
 def _argument(frame: Any, symbol: Any, block: Any) -> str:
+    if prologue.unset([symbol.name]):
+        return "..."
     try:
         return shown(frame.read_var(symbol, block))
     except gdb.error as error:
