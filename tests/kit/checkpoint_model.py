@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 
 Program = tuple[str, ...]
 OPEN, GO, NO = "open", "go", "no"
-MOVES = 8  # counted modulo this
+HOLDS = 4  # of each rank, at most: without a bound there are states without end
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Machine:
     def _may_begin(self, state: State, me: int, rank: Rank) -> bool:
         """coordinated_hold(), and held() up to set_state(BOARD_HELD)."""
         verdict = self._verdict(state, me)
-        if not state.wanted or rank.done:
+        if not state.wanted or rank.done or rank.moves >= 2 * HOLDS:
             return False
         if rank.at == "wait":
             operation = self._operation(me, rank)
@@ -260,16 +260,16 @@ class Machine:
                 )
             return
         base = "wait" if rank.waits else "run"
-        over = replace(rank, at=base, held=False, moves=(rank.moves + 1) % MOVES, done=True)
+        over = replace(rank, at=base, held=False, moves=rank.moves + 1, done=True)
         if rank.at == "halting":
-            yield "is held", put(replace(rank, at="held", moves=(rank.moves + 1) % MOVES))
+            yield "is held", put(replace(rank, at="held", moves=rank.moves + 1))
         elif rank.at == "held":
             yield from self._held(state, me, rank, put, over)
         elif rank.at == "scan":
             yield from self._scan(state, me, rank, put)
         elif rank.at == "leave" and (self.leaves_unlocked or state.lock < 0):
             if self.leaves_unlocked or self._verdict(state, me) == OPEN:
-                left = replace(rank, at=base, held=False, moves=(rank.moves + 1) % MOVES)
+                left = replace(rank, at=base, held=False, moves=rank.moves + 1)
                 yield "goes on", put(left)
             elif self._verdict(state, me) == GO:
                 yield "stays after all", put(replace(rank, at="image"))
