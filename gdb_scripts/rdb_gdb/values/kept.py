@@ -26,7 +26,8 @@ def local(one: Variable, frame: Any) -> Variable | None:
     """The variable with what it is here.  None: its memory ends with its function.  Raises
     Undefined."""
     value = one.symbol.value(frame)
-    if value.is_optimized_out:
+    # GDB 16 says it of an array of which only the bounds are.
+    if value.address is None and value.is_optimized_out:
         raise Undefined(f"{one.name} is optimized out")
     kind, by_address = value.type.strip_typedefs(), True
     passed = frame.language() == "fortran" and one.symbol.is_argument
