@@ -79,8 +79,8 @@ enum agent_op {
 	AGENT_COUNT = 15,   /* a=id -> payload uint64_t[2]: raw arrivals at breakpoint id since it was set,
 	                      and since the last event (or since set, if later).  Coming to the address
 	                      counts once, in whatever way: also by stopping there for another reason.
-	                      Where the log stops the thread it has come, and comes again as it goes on:
-	                      arrivals name positions, of which the event between makes two. */
+	                      Arrivals name positions: where the log stops the thread, one arrival is
+	                      before that event, and one after it, as the thread goes on. */
 	AGENT_OUTPUT = 16,  /* a=1/0: while on, each write/writev/send* the program replays is kept;
 	                      b=1: fetch -> payload struct agent_output + bytes (one per request, status 1;
 	                      status 0: no more) */

@@ -13,6 +13,8 @@ from gdbdriver import Gdb, GdbError, Recorded
 
 C, CXX, FORTRAN = "between_calls.c", "between_calls.cc", "fortran/between_calls.f90"
 COMPILERS = {C: "gcc", CXX: "g++", FORTRAN: "gfortran"}
+Made = Callable[[str, str], Recorded]
+"""By name and level."""
 OPEN = "nothing says here where"
 FOUND = [
     (C, "g->rows[1][2].kind == 0", "/* wrong */"),
@@ -30,7 +32,7 @@ FOUND = [
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Callable[..., Recorded]:
+def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Made:
     @cache
     def made(name: str, level: str) -> Recorded:
         compiler = COMPILERS[name]
@@ -50,7 +52,7 @@ def found(gdb: Gdb, expression: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("name", COMPILERS)
-def test_the_statement_is_found(recorded: Callable[..., Recorded], name: str, level: str) -> None:
+def test_the_statement_is_found(recorded: Made, name: str, level: str) -> None:
     with recorded(name, level).gdb() as gdb:
         for of, expression, marked in FOUND:
             if of != name:
@@ -64,28 +66,26 @@ def test_the_statement_is_found(recorded: Callable[..., Recorded], name: str, le
             gdb.run("goto end")
 
 
-def test_a_local_that_is_another_one_then_is_not_followed(
-    recorded: Callable[..., Recorded],
-) -> None:
+def test_a_local_that_is_another_one_then_is_not_followed(recorded: Made) -> None:
     """`turn` has another value in each call: no store between two calls makes it so.  `lead` is
-    the same, but the array is another one in each call."""
+    the same, but the array is another one in each call; `hint` is in an inlined function."""
     with recorded(C, "-O0").gdb() as gdb:
         for expression in ("exchange::turn < 9", "lead[0] < 9"):
             answer = found(gdb, expression)
             assert "while" not in answer["variables"], answer
             assert answer["function"] == "exchange", answer
             gdb.run("goto end")
+        answer = found(gdb, "hint[0] < 9")
+        assert answer["gap"] and "while" not in answer["variables"], answer
 
 
-def test_arguments_that_are_not_stored_yet_have_no_value(
-    recorded: Callable[..., Recorded],
-) -> None:
+def test_arguments_that_are_not_stored_yet_have_no_value(recorded: Made) -> None:
     """What the last call left at their place is not what they are."""
     with recorded(C, "-O0").gdb() as gdb:
         gdb.run("break *exchange")
         gdb.run("continue")
         gdb.run("continue")
-        said = gdb.run("python import rdb_gdb.search.evaluate as e; j = e.Judge('g->turn < 9')")
+        gdb.run("python import rdb_gdb.search.evaluate as e; j = e.Judge('g->turn < 9')")
         gdb.run("next")
         said = gdb.run("python j.bind(0, 0, None); print(j.verdict())")
         assert "good" in said, said
@@ -94,12 +94,10 @@ def test_arguments_that_are_not_stored_yet_have_no_value(
         assert "undefined" in said and "not stored yet" in said, said
 
 
-def test_an_array_without_a_known_end_has_no_elements_to_judge(
-    recorded: Callable[..., Recorded],
-) -> None:
+def test_an_array_without_a_known_end_has_no_elements_to_judge(recorded: Made) -> None:
     """GDB has a number for the bound."""
     with recorded(C, "-O2").gdb() as gdb:
-        gdb.run("break between_calls.c:14")
+        gdb.run("break between_calls.c:22")
         gdb.run("continue")
         for text in ("all(g->edge > 0)", "max(g->edge)", "sum(g->edge)"):
             with pytest.raises(GdbError, match=OPEN):

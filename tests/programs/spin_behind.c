@@ -1,4 +1,5 @@
-/* A loop of four bytes, stopped by a signal, or with -DTHREAD by another thread: whatever is put over an instruction of it covers what is behind it. */
+/* A loop of four bytes, stopped by a signal, or with -DTHREAD by another thread: whatever is put over an instruction of it
+ * covers what is behind it. */
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>

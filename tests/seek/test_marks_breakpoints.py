@@ -100,7 +100,7 @@ def alike(one: AgentClient, other: AgentClient) -> bool:
 
 @pytest.mark.parametrize("by", ["SIGNAL", "THREAD"])
 def test_whoever_is_stopped_there_stops_there_once(by: str, tmp_path: Path) -> None:
-    """As it goes on, after a handler or after another thread."""
+    """Where the log stops a thread, a breakpoint stops it as it goes on, and not before."""
     rec = record("spin_behind.c", tmp_path, "-pthread", f"-D{by}", arguments=["--slice", "1"])
     stopped, back = events(rec)
     there, before = rec.replica(), rec.replica()

@@ -50,14 +50,9 @@ def between_events(
     """
     if not events_only:
         place.seek(bad["bad_at"])
-        judge.verdict()
-        for address, length in judge.operands():
-            if length > _LENGTH_MAX:
-                continue
-            rows = _changes(address, length, bad["first"], bad["until"], last)
-            found = _edge(judge, rows, bad, progress)
-            if found is not None:
-                return {**bad, **found, "gap": False}
+        found, _ = _at_changes(judge, (bad["first"], bad["until"]), last, bad, progress)
+        if found is not None:
+            return found
     said = bad["refused"]
     if bad["before"] is not None:
         statement = _statement(bad["before"], bad["first"])
@@ -71,17 +66,31 @@ def at_a_moment(
     """An edge at no event: at a change of what the expression reads at event GOOD, between two
     events.  Or the number of changes that were looked at."""
     answer: dict[str, Any] = {"probes": 0, "again": None, "undefined": 0, "why_undefined": ""}
-    looked = 0
     place.seek(str(good))
+    found, looked = _at_changes(judge, (str(span[0]), str(span[1])), last, answer, progress)
+    return looked if found is None else found
+
+
+def _at_changes(
+    judge: Judge,
+    span: tuple[str, str],
+    last: bool,
+    answer: dict[str, Any],
+    progress: searching.Progress,
+) -> tuple[dict[str, Any] | None, int]:
+    """ANSWER with an edge in SPAN, at a change of what the expression reads here; None: there is
+    none.  And at how many changes there is none."""
+    looked = 0
     judge.verdict()
     for address, length in judge.operands():
-        if length <= _LENGTH_MAX:
-            rows = _changes(address, length, str(span[0]), str(span[1]), last)
-            found = _edge(judge, rows, answer, progress)
-            if found is not None:
-                return {**answer, **found, "gap": False}
-            looked += len(rows)
-    return looked
+        if length > _LENGTH_MAX:
+            continue
+        rows = _changes(address, length, *span, last)
+        found = _edge(judge, rows, answer, progress)
+        if found is not None:
+            return {**answer, **found, "gap": False}, looked
+        looked += len(rows)
+    return None, looked
 
 
 def _statement(before: str, first: str) -> str:

@@ -18,6 +18,7 @@ from ..values.lookups import Undefined
 from .evaluate import Judge
 
 Search = Callable[[Judge, dict[str, Any]], dict[str, Any]]
+_AS_BEFORE = ("again", "undefined", "why_undefined")
 
 
 def closed(judge: Judge, answer: dict[str, Any], search: Search) -> tuple[Judge, dict[str, Any]]:
@@ -53,9 +54,6 @@ def closed(judge: Judge, answer: dict[str, Any], search: Search) -> tuple[Judge,
         return judge, answer
     probes = answer["probes"] + inside["probes"]
     return one, {**inside, **{name: answer[name] for name in _AS_BEFORE}, "probes": probes}
-
-
-_AS_BEFORE = ("again", "undefined", "why_undefined")
 
 
 def _kept(judge: Judge, position: str) -> Binding | None:

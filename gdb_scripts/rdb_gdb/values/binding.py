@@ -275,7 +275,7 @@ class Binding:
 
     def kept_values(self) -> list[str]:
         """The locals and their values, as text; equal if they are the same."""
-        return [f"{one.name} = {one.kept}" for one in self._variables if one.kept is not None]
+        return [f"{one.name} = {one.kept}" for one in self._variables if one.by_kept]
 
     @property
     def _object(self) -> str:

@@ -9,6 +9,8 @@ import gdb
 
 from ..loading import at_load
 
+# What stands for a variable in an expression (variables.py).
+PLACEHOLDER = r"(?:\$_rdb_bound\(\d+\)|\(\*?\$_rdb_at_\d+\))"
 _Answer = TypeVar("_Answer", bound=Callable[..., Any])
 
 

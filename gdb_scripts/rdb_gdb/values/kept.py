@@ -23,37 +23,40 @@ _FRAME_MAX = 8 << 20  # bytes of a function's frame, at most
 
 
 def local(one: Variable, frame: Any) -> Variable | None:
-    """The variable with what it is here.  None: its memory ends with its function.  Raises
+    """The variable as what it is here.  None: its memory ends with its function.  Raises
     Undefined."""
     value = one.symbol.value(frame)
     # GDB 16 says it of an array of which only the bounds are.
     if value.address is None and value.is_optimized_out:
         raise Undefined(f"{one.name} is optimized out")
-    kind, by_address = value.type.strip_typedefs(), True
+    kind = value.type.strip_typedefs()
     passed = frame.language() == "fortran" and one.symbol.is_argument
     if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
-        what = value.referenced_value().address
+        target = value.referenced_value().address
     elif passed and value.address is not None and not _ends_with(frame, int(value.address)):
-        what = value.address
+        target = value.address
     else:
-        what, by_address = value, False
         value.fetch_lazy()
-    leads = by_address or kind.code == gdb.TYPE_CODE_PTR
-    if (leads and _ends_with(frame, int(what))) or not (leads or kind.code in _NUMBERS):
+        pointer = kind.code == gdb.TYPE_CODE_PTR and not _ends_with(frame, int(value))
+        if not pointer and kind.code not in _NUMBERS:
+            return None
+        return replace(one, kept=value, by_kept="($_rdb_at_{})")
+    if _ends_with(frame, int(target)):
         return None
-    return replace(one, kept=what, kept_at=by_address)
+    return replace(one, kept=target, by_kept="(*$_rdb_at_{})")
 
 
 def member(name: str, frame: Any) -> Variable:
     """A member of the object whose member function runs in this frame."""
-    return Variable(name, None, (), False, kept=frame.read_var("this"), of_kept=True)
+    this = frame.read_var("this")
+    return Variable(name, None, (), False, kept=this, by_kept=f"($_rdb_at_{{}})->{name}")
 
 
 def _ends_with(frame: Any, address: int) -> bool:
-    """Is it in the memory of the frame's function?"""
+    """Is it in the memory of the frame's function, or of the one into which that is inlined?"""
+    while frame.type() == gdb.INLINE_FRAME:
+        frame = frame.older()
     outer = frame.older()
-    while outer is not None and outer.type() == gdb.INLINE_FRAME:
-        outer = outer.older()
     end = None if outer is None else int(outer.read_register("rsp"))
     # Not from its stack pointer on: at `ret` the function's memory is below that.
     return end is not None and end - _FRAME_MAX <= address < end

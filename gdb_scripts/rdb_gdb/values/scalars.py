@@ -11,10 +11,11 @@ import gdb
 from . import elements, symbols
 from .arrays import Array, is_of_bits, kind_of
 from .elementwise import Plan, alone
+from .functions import PLACEHOLDER
 
 # A variable, or what stands for it (variables.py), with members and constant subscripts; no
 # function, no part of a larger term, and nothing that is changed or of which more is taken.
-_VARIABLE = r"(?:\$_rdb_bound\(\d+\)|\(\*?\$_rdb_at_\d+\)|(?:\w+::)*[A-Za-z_]\w*)"
+_VARIABLE = rf"(?:{PLACEHOLDER}|(?:\w+::)*[A-Za-z_]\w*)"
 _ALONE = r"(?![\w$]|\s*(?:[(\[@]|->|::|=(?!=)|\+\+|--))"
 _TERM = re.compile(
     rf"(?<![\w$.>:)\]]){_VARIABLE}(?:\s*(?:\.|->)\s*[A-Za-z_]\w*|\[\d+\])*(?!\s*\.){_ALONE}"

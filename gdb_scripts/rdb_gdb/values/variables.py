@@ -11,7 +11,7 @@ from typing import Any
 import gdb
 
 from . import absent, dlang, elements, symbols
-from .functions import function
+from .functions import PLACEHOLDER, function
 from .lookups import (
     FUNCTIONS,
     NoneOfOwn,
@@ -40,9 +40,8 @@ class Variable:
     needs_frame: bool
     of_module: bool = False  # a module's variable that the frame does not see
     static_member: bool = False  # of the class of `this`, which may have no value
-    kept: Any = None  # its value where its function ran last, or its address there
-    kept_at: bool = False  # that is the address
-    of_kept: bool = False  # a member of the object that `kept` points to
+    kept: Any = None  # what leads to it where its function does not run
+    by_kept: str = ""  # the placeholder for that
 
     @property
     def in_gdbs(self) -> str:
@@ -66,9 +65,8 @@ class Variable:
 
         A pointer, unlike a function, has a type also after a `||` that GDB need not evaluate.
         """
-        if self.kept is not None:
-            member = f"->{self.name}" if self.of_kept else ""
-            return ("(*$_rdb_at_{})" if self.kept_at else "($_rdb_at_{})") + member
+        if self.by_kept:
+            return self.by_kept
         if self.symbol is None or self.symbol.addr_class != gdb.SYMBOL_LOC_STATIC:
             return "$_rdb_bound({})"
         kind = self.symbol.type.strip_typedefs()
@@ -82,7 +80,7 @@ class Variable:
         return f", {short(symtab.filename)}:{self.symbol.line}" if symtab else ""
 
 
-BOUND = re.compile(r"\$_rdb_bound\(\d+\)|\(\*?\$_rdb_at_\d+\)")
+BOUND = re.compile(PLACEHOLDER)
 _WITH_POINTERS = ("c", "c++", "fortran")
 
 
@@ -101,7 +99,7 @@ def stand_in(variables: list[Variable]) -> None:
     _bound = variables
     for number, one in enumerate(variables):
         if one.by_place[0] == "(":
-            at = one.symbol.value().address if one.kept is None else one.kept
+            at = one.kept if one.by_kept else one.symbol.value().address
             gdb.set_convenience_variable(f"_rdb_at_{number}", at)
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import gdb
 
 from . import elements, symbols
-from .functions import function
+from .functions import PLACEHOLDER, function
 from .quoting import TEXTS
 
 _CLASS = re.compile(r"std::(?:\w+::)*(atomic|optional|unique_ptr|shared_ptr)<")
 _POINTERS = ("unique_ptr", "shared_ptr")
 _LANGUAGES = ("c++", "c", "asm")  # of frames of libraries, too
-_NAME = r"(?:\(\*?\$_rdb_at_\d+\)|\$_rdb_bound\(\d+\)|(?<![\w$.>:])(?:::)?[A-Za-z_][\w:]*)"
+_NAME = rf"(?:{PLACEHOLDER}|(?<![\w$.>:])(?:::)?[A-Za-z_][\w:]*)"
 _TERM = re.compile(
     rf"(?P<star>(?:(?<=[-+/%&|^!<>=?:(,])|^)\s*\*\s*)?"
     rf"(?P<term>{_NAME}(?:\s*(?:\.|->)\s*\w+(?!\w|\s*\()|\[[^\[\]]*\])*)(?!\w|\s*\()"
