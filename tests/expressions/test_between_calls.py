@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,3 +105,43 @@ def test_an_array_without_a_known_end_has_no_elements_to_judge(recorded: Made) -
             with pytest.raises(GdbError, match=OPEN):
                 gdb.run(f"print {text}")
         assert gdb.run("print max(g->edge[0]@4)").startswith("$")
+
+
+_SIZES = """
+module sizes
+contains
+  subroutine look(a, b, c, n)
+    integer, intent(in) :: n
+    real(8), intent(in) :: a(*), b(2, *), c(0:n)
+    real(8), allocatable :: empty(:)
+    allocate(empty(n - 5))
+    print *, a(1) + b(1, 2) + c(2), size(empty)
+  end subroutine
+end module
+program main
+  use sizes
+  real(8) :: v(6) = [1, 2, 3, 4, 5, -6]
+  call look(v, v, v, 5)
+end program
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_dummy_arrays_without_an_end(level: str, tmp_path: Path, build: Build) -> None:
+    """Of an assumed size, or one that is optimized out; what has an end is judged whole."""
+    source = tmp_path / "sizes.f90"
+    source.write_text(_SIZES)
+    program = build(source, level, "-fno-inline", compiler="gfortran")
+    with Recorded(tmp_path, program, source).gdb() as gdb:
+        gdb.run("break sizes.f90:9")
+        gdb.run("continue")
+        for name in ("a", "b"):
+            for text in (f"all({name} > 0)", f"minval({name})", f"sum({name})"):
+                with pytest.raises(GdbError, match=f"{OPEN}|optimized out"):
+                    gdb.run(f"print {text}")
+        assert gdb.run("print minval(a(1)@6)").endswith("= -6\n")
+        assert level == "-O2" or gdb.run("print all(empty > 0)").endswith("= .TRUE.\n")
+        try:
+            assert gdb.run("print minval(c)").endswith("= -6\n")
+        except GdbError as error:
+            assert level == "-O2" and re.search(f"{OPEN}|optimized out", str(error))

@@ -175,6 +175,7 @@ def _array(text: str, value: Any, spoken: str, path: str) -> Array:
         kind = one.type.strip_typedefs()
         low, high = kind.range()
         if elements.is_open(kind):
+            _need_target(text, value, spoken)
             count = elements.element(spoken, [low]) + "@N"
             raise gdb.error(f"nothing says here where {text} ends; write {text}{count}.")
         extent = high - low + 1

@@ -76,9 +76,15 @@ def ranges(kind: Any) -> tuple[list[tuple[int, int]], Any]:
 
 
 def is_open(kind: Any) -> bool:
-    """Is it an array whose upper bound is not known, although GDB has a number for it?  A flexible
-    array member of C, a dummy array whose extent is optimized out or not passed."""
-    return bool(kind.dynamic and not kind.sizeof and kind.range()[1] >= kind.range()[0])
+    """Is it an array whose upper bound is not known, although GDB has the number 0 for it?  A
+    flexible array member of C, a dummy array whose extent is optimized out or not passed."""
+    if not kind.dynamic or kind.sizeof:
+        return False
+    try:
+        said = str(kind)
+    except gdb.error:  # a lower bound is not known either
+        return True
+    return "[]" in said or said.endswith("*)")  # an empty allocatable array is dynamic, too
 
 
 def is_text(kind: Any) -> bool:
