@@ -169,21 +169,21 @@ def test_signals_as_natively(source: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("where", ["main", "thread"])
 @pytest.mark.parametrize(
-    ("how", "code"),
+    ("how", "codes"),
     [
-        ("plain", -signal.SIGSEGV),  # no room for the handler's frame: the kernel kills
-        ("alternate", 7),
-        ("small", -signal.SIGSEGV),
-        ("timer", -signal.SIGSEGV),
-        ("timer-alternate", 7),
+        ("plain", [-signal.SIGSEGV]),  # no room for the handler's frame: the kernel kills
+        ("alternate", [7]),
+        ("small", [-signal.SIGSEGV, 7]),  # a frame is as large as the processor's registers are
+        ("timer", [-signal.SIGSEGV]),
+        ("timer-alternate", [7]),
     ],
 )
-def test_a_stack_overflow(how: str, where: str, code: int, tmp_path: Path) -> None:
+def test_a_stack_overflow(how: str, where: str, codes: list[int], tmp_path: Path) -> None:
     program = build("stack_overflow.c", tmp_path, "-pthread")
     native = deadlines.native([program, where, how], check=False)
-    assert native.returncode == code
+    assert native.returncode in codes
     made = record(tmp_path, program, where, how)
-    assert (made.result.returncode, made.result.stdout) == (code, native.stdout)
+    assert (made.result.returncode, made.result.stdout) == (native.returncode, native.stdout)
     made.expect_equal(at_end=how != "timer")  # the newest event has no hash but that of the end
 
 

@@ -12,11 +12,18 @@
 static const char *how;
 static volatile int depth;
 
+/* The first call of a function of libc would need more stack than may be left. */
+static long call(long nr, long a, long b, long c)
+{
+	__asm__ volatile("syscall" : "+a"(nr) : "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return nr;
+}
+
 static void handler(int sig)
 {
 	(void)sig;
-	if (write(1, "handled\n", 8) == 8)
-		_exit(7);
+	if (call(SYS_write, 1, (long)"handled\n", 8) == 8)
+		call(SYS_exit_group, 7, 0, 0);
 }
 
 __attribute__((noinline)) static int deeper(int n)
