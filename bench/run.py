@@ -27,6 +27,7 @@ SECTIONS = (
     "trees",
     "threads",
     "spins",
+    "chaos",
     "startup",
     "pingpong",
     "tcp",

@@ -22,6 +22,8 @@ bool insn_gathers(const struct insn *in);
 /* Does it access its memory operand?  Likewise, where that is a global, or a local of the function. */
 bool insn_touches(const struct insn *in);
 bool insn_touches_variable(const struct insn *in);
+/* Does it access memory that is not near the stack or frame pointer? */
+bool insn_touches_shared(const struct insn *in);
 /* Where the program probably continues after the instruction at pc: a conditional jump backwards is assumed to be a
  * loop. 0: unknown. */
 uint64_t insn_likely_next(const struct insn *in, uint64_t pc);

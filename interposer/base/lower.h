@@ -36,6 +36,7 @@ struct options {
 	uint64_t hash_every; /* record: hash memory every so many events; 0: by time budget */
 	enum check check;    /* record: how much of the outgoing bytes is checked (space/sent.h) */
 	long slice_ms;       /* a computing thread gives way after this long if another one waits */
+	bool chaos;          /* record: threads are late at random (task/chaos.h) */
 	const char *exe;     /* the program's file, if argv[0] is not its name */
 	int exe_fd;          /* descriptor of exe; 0: not given */
 	struct limit checkpoint_every, keep, log_budget;

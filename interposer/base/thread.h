@@ -102,6 +102,9 @@ struct thread {
 	uint32_t known;        /* futex: set when its creator has stored its tid; it may begin */
 	struct thread *behind; /* next thread in the queue for the baton */
 	volatile bool yield;   /* its time slice is over */
+	bool slow;             /* chaos.c: its speed now, */
+	uint32_t speed_left;   /* for so many events; */
+	uint32_t late_in;      /* it is late in so many; 0: not drawn yet */
 	uint32_t reminded;     /* signals_remind(): a reminder is on its way */
 	bool unmade; /* the call to which signals_syscall() answered -EINTR was not made: the signal came first */
 	volatile uint64_t pending; /* bits of the signals that it must deliver */

@@ -36,8 +36,12 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	self->state = THREAD_ASKS;
 	/* No thread may run between a signal and the event or place before it.  PREEMPT and RESUME do not yield: they
 	 * are no question that could be asked again after an image. */
-	if (self->yield && kind != LOG_SIGNAL && kind != LOG_PREEMPT && kind != LOG_RESUME)
-		schedule->yield();
+	if (kind != LOG_SIGNAL && kind != LOG_PREEMPT && kind != LOG_RESUME) {
+		if (self->yield)
+			schedule->yield();
+		if (lower.opt.chaos && recording())
+			schedule->late();
+	}
 	self->asked += kind == LOG_SYSCALL || kind == LOG_HYPERCALL;
 	struct event *ev = &self->events[self->depth++];
 	if (lower.mode->asked)

@@ -10,6 +10,9 @@ struct schedule {
 	bool (*held)(void);
 	void (*give)(void);
 	void (*yield)(void);
+	/* With --chaos: the thread may sleep now, while others run. */
+	void (*late)(void);
+	unsigned (*pick)(unsigned below); /* a number at random */
 	/* A call that waits begins; true: the baton was handed on.  It ends, with that value. */
 	bool (*block)(void);
 	void (*unblock)(bool given);

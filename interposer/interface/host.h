@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "interface/gate.h"
 
-#define RDB_HOST_VERSION 19
+#define RDB_HOST_VERSION 20
 
 /* Kinds of notes: chunks of a record that replay does not apply (log_format.h, struct log_chunk with addr 0). */
 enum rdb_note {
@@ -292,6 +292,8 @@ struct rdb_host {
 	/* Before the cut: the library gave the program descriptor `number`, or took it away (fd -1).  At the cut: `fd`
 	 * is that descriptor now (a duplicate is made). key: identifies it. */
 	void (*descriptor)(uint32_t key, int number, int fd);
+	/* --chaos: a number below `below` at random; else NULL. */
+	unsigned (*pick)(unsigned below);
 	bool order; /* --record=order: calls whose payloads `expand` could not make again are refused */
 	/* While payloads are made again: what happens to the receive with number `order` later in the log. */
 	enum rdb_fate (*fate)(uint64_t order, struct rdb_note_recv *out);

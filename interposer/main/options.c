@@ -20,7 +20,7 @@ static void __attribute__((noreturn)) usage(void)
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
 	      "                [--mpi-stub PATH]... [--record=off|order|checkpoints] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] [--cpu " CPU_CHOICES "]\n"
-	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--log-budget NMB] [--slice MS]\n"
+	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--log-budget NMB] [--slice MS] [--chaos]\n"
 	      "                [--check sample|full|off]\n"
 	      "                [--board FILE --ranks N --board-rank N [--mtbf S]]\n"
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK [--appnum N]] -- PROG ARGS\n"

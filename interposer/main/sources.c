@@ -3,6 +3,7 @@
 #include "answer/instructions.h"
 #include "answer/other_names.h"
 #include "answer/vfork.h"
+#include "base/chance.h"
 #include "crossing/boundary.h"
 #include "crossing/schedule.h"
 #include "crossing/source.h"
@@ -55,6 +56,8 @@ static const struct schedule baton = {
 	.held = baton_held,
 	.give = baton_give,
 	.yield = baton_yield,
+	.late = baton_late,
+	.pick = chance_below,
 	.block = baton_block_begin,
 	.unblock = baton_block_end,
 	.open = baton_open,

@@ -8,8 +8,10 @@
 #include "arch/pause.h"
 #include "crossing/boundary.h"
 #include "crossing/clock_fast.h"
+#include "base/chance.h"
 #include "base/monotonic.h"
 #include "marks/spin.h"
+#include "task/chaos.h"
 #include "task/signals.h"
 #include "task/thread.h"
 #include "text/spin_sites.h"
@@ -124,13 +126,15 @@ static void remind(struct thread *self)
 
 static struct timespec end_of(long slice_ms)
 {
+	const uint64_t whole_ns = (uint64_t)(slice_ms ? slice_ms : 1) * 1000000u;
+	const uint64_t slice_ns = lower.opt.chaos ? chaos_slice_ns(whole_ns) : whole_ns;
 	struct timespec at;
 	/* a system call, since the vDSO reads the counter, which may trap here, perhaps into UCX's handler while an MPI
 	 * is loaded */
 	raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&at, 0, 0, 0, 0);
-	at.tv_nsec += (slice_ms ? slice_ms : 1) * 1000000l;
-	at.tv_sec += at.tv_nsec / 1000000000l;
-	at.tv_nsec %= 1000000000l;
+	const uint64_t end_ns = (uint64_t)at.tv_nsec + slice_ns;
+	at.tv_sec += (long)(end_ns / 1000000000u);
+	at.tv_nsec = (long)(end_ns % 1000000000u);
 	return at;
 }
 
@@ -240,10 +244,21 @@ static bool in_vain(const struct thread *t)
 	return t->spin.n && !t->spin.asks && !spin_ends(&t->spin) && !spin_changes(&t->spin, &thread_self()->spin);
 }
 
+/* How many of those that wait are passed over. */
+static unsigned passed_over(void)
+{
+	unsigned n = 0;
+	if (!lower.opt.chaos)
+		return 0;
+	for (const struct thread *t = baton.head; t; t = t->behind)
+		n++;
+	return n ? chance_below(n) : 0;
+}
+
 static struct thread *take_out(bool any)
 {
 	struct thread *before = NULL, *t = baton.head;
-	while (t && !any && in_vain(t)) {
+	for (unsigned over = any ? passed_over() : 0; t && (any ? over > 0 : in_vain(t)); over--) {
 		before = t;
 		t = t->behind;
 	}
@@ -359,6 +374,23 @@ void baton_yield(void)
 		return;
 	baton_give();
 	baton_take();
+}
+
+void baton_rest(void)
+{
+	const uint64_t ns = chaos_rest_ns();
+	const struct timespec rest = {.tv_nsec = (long)ns};
+	baton_give();
+	if (ns)
+		nanosleep(&rest, NULL); /* a signal ends it, whoever it is for */
+	baton_take();
+	spin_sites_wake();
+}
+
+void baton_late(void)
+{
+	if (chaos_late())
+		baton_rest();
 }
 
 /* Has another thread that waits there been woken in vain before? */

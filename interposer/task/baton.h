@@ -22,6 +22,9 @@ void baton_take(void);
 void baton_give(void);
 /* Gives way to the thread that waits longest, and takes it again. */
 void baton_yield(void);
+/* With --chaos: the holder rests, for a random time, while others may run; it does so before an event if it is late. */
+void baton_rest(void);
+void baton_late(void);
 /* The calling thread spins as its `spin` says.  Does a thread wait for the baton that does not spin for what has not
  * come, or that may have what the caller spins for? */
 bool baton_of_use(void);

@@ -19,6 +19,7 @@ enum {
 	TURN_INSTRUCTIONS = 500,    /* the look for a spin; */
 	LONG_INSTRUCTIONS = 2000,   /* a spin with long turns, as in programs that are not optimised, */
 	LONG_AFTER_NS = 500000,     /* in a long computation, or after such a spin */
+	TURN_NS_CHAOS = 10000,      /* with --chaos slices may be short */
 };
 
 void computation_resumed(ucontext_t *uc)
@@ -110,7 +111,8 @@ static bool hand_on(ucontext_t *uc, const struct spin *waits, const struct spin 
  * thread that waits reminds again. */
 static bool turn_begins(const struct thread *self)
 {
-	return thread_ns() - self->resumed_ns < (uint64_t)lower.opt.slice_ms * 500000;
+	const uint64_t least_ns = lower.opt.chaos ? TURN_NS_CHAOS : (uint64_t)lower.opt.slice_ms * 500000;
+	return thread_ns() - self->resumed_ns < least_ns;
 }
 
 void computation_stopped(ucontext_t *uc, bool signal)

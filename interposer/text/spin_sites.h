@@ -1,4 +1,5 @@
-/* A site in a loop in which threads wait by reading memory: while recording they give way there at once.
+/* A site in a loop in which threads wait by reading memory: while recording they give way there at once.  With --chaos
+ * also a site that was picked at random, where a thread may be late (task/chaos.h).
  *
  * The instruction there, and others that a jump needs room for, are displaced into a stub, like a trampoline's.  The
  * stub counts arrivals since the last event and continues; unless it is quiet, it enters the lower half through
@@ -15,8 +16,9 @@
 
 struct spin_site;
 
-/* Patches pc, in text that the program does not write to.  False: not possible there. */
-bool spin_site_add(uint64_t pc);
+/* Patches pc, in text that the program does not write to.  chance: picked at random.  False: not possible there. */
+bool spin_site_add(uint64_t pc, bool chance);
+bool spin_site_by_chance(const struct spin_site *s);
 bool spin_site_at(uint64_t pc);
 /* Call when uc came through the gate: makes it the program's own context, at the site.  The site is quiet until
  * spin_sites_wake(). */

@@ -11,7 +11,13 @@ from rdb.home import home
 from rdb.launch import inherited
 from rdb.launch.command import CHECK_CHOICES, CPU_CHOICES, rdb_exec_line
 from rdb.launch.hca import hca_options
-from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
+from rdb.launch.limits import (
+    CHAOS_NEEDS_LOG,
+    ORDER_HINT,
+    ORDER_NEEDS_ALL,
+    check_limit,
+    write_kept_budget,
+)
 from rdb.launch.newjob import join_job, note_allocation, rank_directory
 from rdb.launch.program import find_program, look_up
 from rdb.launch.where import where
@@ -22,7 +28,7 @@ _NUMBERS = ("--hash-every", "--slice", "--mtbf")
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
                 [--checkpoint-every N] [--keep N] [--log-budget N] [--kept-budget N] [--slice MS]
-                [--record full|order|off] [--check sample|full|off] [--cpu LEVEL]
+                [--chaos] [--record full|order|off] [--check sample|full|off] [--cpu LEVEL]
                 [--hca soft|real|auto] [--mpi NAME] -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
@@ -39,6 +45,8 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
                     or deletes in files (restarts need it)
   --slice MS        a computing thread gives way to a waiting one after MS milliseconds
                     (default: 20)
+  --chaos           make rare orders frequent: threads and ranks are late at random, and
+                    MPI_ANY_SOURCE takes any message that has come
   --check HOW       how much of the program's output each replay compares: sample (default: of
                     pieces above 64 KiB a sample), full (all of it), off (nothing)
   --record order    log the order of messages, not their contents, which rdb expand regenerates
@@ -82,7 +90,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         if option in ("-h", "--help"):
             print(USAGE, end="")
             return 0
-        if option in ("--lax", "--no-children"):
+        if option in ("--chaos", "--lax", "--no-children"):
             options.append(option)
             continue
         if option not in (
@@ -139,6 +147,8 @@ def exec_command(arguments: Sequence[str]) -> int:
 
     if "--record=order" in options and "--keep" in options:
         raise Usage(ORDER_NEEDS_ALL, ORDER_HINT)
+    if "--record=off" in options and "--chaos" in options:
+        raise Usage(CHAOS_NEEDS_LOG)
     program = find_program(rest[0])
     place = where(os.environ)
     if "--record=off" in options and place.nranks is None:

@@ -122,6 +122,12 @@ def build_parser() -> argparse.ArgumentParser:
         help="a computing thread gives way to a waiting one after MS milliseconds (default: 20)",
     )
     run.add_argument(
+        "--chaos",
+        action="store_true",
+        help="make rare orders frequent: threads and ranks are late at random, and MPI_ANY_SOURCE "
+        "takes any message that has come",
+    )
+    run.add_argument(
         "--record",
         choices=("full", "order", "off"),
         default="full",

@@ -20,7 +20,13 @@ from rdb.errors import CannotExecute, RdbError, Unsupported, Usage
 from rdb.launch import inherited
 from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
 from rdb.launch.hca import hca_options
-from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
+from rdb.launch.limits import (
+    CHAOS_NEEDS_LOG,
+    ORDER_HINT,
+    ORDER_NEEDS_ALL,
+    check_limit,
+    write_kept_budget,
+)
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program, look_up
 from rdb.launch.recorded import have_cautions, recorded_processes, recorded_ranks
@@ -58,6 +64,7 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
         log_budget=None,
         kept_budget=None,
         slice=None,
+        chaos=False,
         record=record,
         lax=False,
         no_children=False,
@@ -235,6 +242,9 @@ def _options(args: SimpleNamespace) -> list[str]:
             continue
         options += [] if value is None else [option, check_limit(option, value)]
     options += [] if args.slice is None else ["--slice", str(args.slice)]
+    if args.chaos and args.record == "off":
+        raise Usage(CHAOS_NEEDS_LOG)
+    options += ["--chaos"] if args.chaos else []
     options += [] if args.check is None else ["--check", args.check]
     options += ["--record=off"] if args.record == "off" and args.n is not None else []
     if args.record == "order":

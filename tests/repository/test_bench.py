@@ -70,7 +70,7 @@ RESPONSES = {
 }
 
 # Not with --quick, but a note.
-LONG = {"rdma", "instructions", "coordinated", "minute"}
+LONG = {"rdma", "instructions", "coordinated", "minute", "chaos"}
 ONCE = {"open", "first goto END", "first restore, checked"}
 
 

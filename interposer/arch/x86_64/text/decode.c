@@ -358,9 +358,15 @@ bool insn_touches(const struct insn *in)
 	return in->memory && !nop && !lea;
 }
 
+enum { NONE = 0xff, SP = 4, BP = 5 };
+
+bool insn_touches_shared(const struct insn *in)
+{
+	return insn_touches(in) && !in->jumps && in->base != SP && in->base != BP;
+}
+
 bool insn_touches_variable(const struct insn *in)
 {
-	enum { NONE = 0xff, SP = 4, BP = 5 };
 	return insn_touches(in) && in->index == NONE &&
 	       (in->rip_relative || in->base == NONE || in->base == SP || in->base == BP);
 }

@@ -11,10 +11,13 @@
 #include "arch/trampoline_code.h"
 
 enum {
-	SITES = 32,
+	SPINS = 32,
+	CHANCES = 96,
+	SITES = SPINS + CHANCES,
 	AREAS = 3,
 	AREA = RDB_COUNTER_STUBS_BYTES,
 	DATA = 64,
+	DATA_PAGES = 2,
 	ROOM = 448,
 	BEFORE = 8,
 	IN_VAIN = 16,
@@ -32,7 +35,8 @@ static const struct {
 };
 
 struct spin_site {
-	bool gone; /* the text or the patch is gone; the stub stays */
+	bool gone;   /* the text or the patch is gone; the stub stays */
+	bool chance; /* picked at random */
 	uint8_t own[PATCH];
 	uint64_t entry;
 	unsigned in_vain, faults;
@@ -43,9 +47,11 @@ struct spin_site {
 
 static struct spin_site sites[SITES];
 static bool mapped[AREAS];
+static unsigned chances;
 unsigned spin_sites_count;
 
-_Static_assert(sizeof(struct trampoline_data) <= DATA && SITES * DATA <= RDB_PAGE, "the data's page");
+_Static_assert(sizeof(struct trampoline_data) <= DATA && SITES * DATA <= DATA_PAGES * RDB_PAGE, "the data's pages");
+_Static_assert(AREA % (DATA_PAGES * RDB_PAGE) == 0, "the number of a site is in the address of its data");
 
 static uint64_t area_of(uint64_t at)
 {
@@ -73,7 +79,7 @@ static bool is_free(uint64_t entry)
  * none. */
 static uint64_t entry_for(const struct plan *p, uint64_t area)
 {
-	for (uint64_t e = area + RDB_PAGE + BEFORE; e + ROOM < area + AREA; e++) {
+	for (uint64_t e = area + DATA_PAGES * RDB_PAGE + BEFORE; e + ROOM < area + AREA; e++) {
 		const int64_t rel = (int64_t)(e - (p->pc + PATCH));
 		bool good = rel == (int32_t)rel && e >= p->low && e <= p->high;
 		for (unsigned k = 1; good && k < p->n; k++)
@@ -159,13 +165,18 @@ bool spin_site_at(uint64_t pc)
 	return site_at(pc);
 }
 
-bool spin_site_add(uint64_t pc)
+bool spin_site_by_chance(const struct spin_site *s)
+{
+	return s->chance;
+}
+
+bool spin_site_add(uint64_t pc, bool chance)
 {
 	struct spin_site *s = &sites[spin_sites_count];
 	uint8_t jump[PATCH] = {0xe9};
-	if (spin_sites_count == SITES)
+	if (chance ? chances == CHANCES : spin_sites_count - chances == SPINS)
 		return false;
-	*s = (struct spin_site){0};
+	*s = (struct spin_site){.chance = chance};
 	if (jumped_into(pc) || !plan_stub(s, pc))
 		return false;
 	write_stub(s);
@@ -176,6 +187,7 @@ bool spin_site_add(uint64_t pc)
 		return false;
 	patch_add(PATCH_SPIN, pc, PATCH, s->own, jump);
 	spin_sites_count++;
+	chances += chance;
 	return true;
 }
 
@@ -194,7 +206,7 @@ struct spin_site *spin_site_arrived(ucontext_t *uc)
 {
 	greg_t *g = uc->uc_mcontext.gregs;
 	struct trampoline_data *d = (struct trampoline_data *)g[REG_RCX];
-	struct spin_site *s = &sites[((uint64_t)d & (RDB_PAGE - 1)) / DATA];
+	struct spin_site *s = &sites[((uint64_t)d % (DATA_PAGES * RDB_PAGE)) / DATA];
 	g[REG_RAX] = (greg_t)d->rax;
 	g[REG_RCX] = (greg_t)d->rcx;
 	g[REG_RIP] = (greg_t)s->plan.pc;
@@ -285,7 +297,7 @@ void spin_sites_lift(void)
 void spin_sites_settle(void)
 {
 	spin_sites_lift();
-	spin_sites_count = 0;
+	spin_sites_count = chances = 0;
 	for (unsigned i = 0; i < AREAS; i++) {
 		if (mapped[i])
 			munmap((void *)areas[i].stubs, AREA);

@@ -185,11 +185,13 @@ int64_t real_Recv(const uint64_t *a)
 	struct vcomm *comm = comm_of(a[5]);
 	MPI_Status status = status_empty;
 
+	const int source = picked_source((int)a[3], (int)a[4], comm);
+
 	if (!observer)
-		idle_until_message((int)a[3], (int)a[4], REAL(MPI_Comm, comm->o.real));
+		idle_until_message(source, (int)a[4], REAL(MPI_Comm, comm->o.real));
 	int rc = observer ? receive_together(a, &status)
-			  : BLOCKING(PMPI_Recv((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4],
-					       comm->o.real, &status));
+			  : BLOCKING(PMPI_Recv((void *)a[0], (int)a[1], type->o.real, source, (int)a[4], comm->o.real,
+					       &status));
 
 	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[6], receive_posted());
 }
@@ -319,7 +321,8 @@ int64_t real_Probe(const uint64_t *a)
 {
 	MPI_Status status = status_empty;
 	struct vcomm *comm = comm_of(a[2]);
-	struct probing probing = {.source = (int)a[0], .tag = (int)a[1], .comm = comm, .status = &status};
+	struct probing probing = {
+		.source = picked_source((int)a[0], (int)a[1], comm), .tag = (int)a[1], .comm = comm, .status = &status};
 	int rc = probe(&probing);
 
 	if (rc == MPI_SUCCESS) {
@@ -335,7 +338,8 @@ int64_t real_Iprobe(const uint64_t *a)
 	MPI_Status status = status_empty;
 	const struct vcomm *comm = comm_of(a[2]);
 	int flag = 0;
-	int rc = PMPI_Iprobe((int)a[0], (int)a[1], comm->o.real, a[3] ? &flag : NULL, &status);
+	const int source = picked_source((int)a[0], (int)a[1], comm);
+	int rc = PMPI_Iprobe(source, (int)a[1], comm->o.real, a[3] ? &flag : NULL, &status);
 
 	if (rc != MPI_SUCCESS)
 		return rc;
@@ -367,8 +371,11 @@ int64_t real_Mprobe(const uint64_t *a)
 	struct vcomm *comm = comm_of(a[2]);
 	MPI_Status status = status_empty;
 	MPI_Message real;
-	struct probing probing = {
-		.source = (int)a[0], .tag = (int)a[1], .comm = comm, .message = &real, .status = &status};
+	struct probing probing = {.source = picked_source((int)a[0], (int)a[1], comm),
+				  .tag = (int)a[1],
+				  .comm = comm,
+				  .message = &real,
+				  .status = &status};
 	int rc;
 
 	if (!a[3])
@@ -392,7 +399,8 @@ int64_t real_Improbe(const uint64_t *a)
 	MPI_Status status = status_empty;
 	MPI_Message real;
 	int flag = 0;
-	int rc = PMPI_Improbe((int)a[0], (int)a[1], comm->o.real, a[3] ? &flag : NULL, a[4] ? &real : NULL, &status);
+	const int source = picked_source((int)a[0], (int)a[1], comm);
+	int rc = PMPI_Improbe(source, (int)a[1], comm->o.real, a[3] ? &flag : NULL, a[4] ? &real : NULL, &status);
 
 	if (rc != MPI_SUCCESS)
 		return rc;

@@ -144,8 +144,8 @@ int64_t real_Irecv(const uint64_t *a)
 	struct vcomm *comm = comm_of(a[5]);
 	struct vreq *request = receive_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
 	MPI_Request real;
-	int rc = PMPI_Irecv(real_buffer(request), real_count(request), real_type(request), (int)a[3], (int)a[4],
-			    comm->o.real, a[6] ? &real : NULL);
+	int rc = PMPI_Irecv(real_buffer(request), real_count(request), real_type(request),
+			    picked_source((int)a[3], (int)a[4], comm), (int)a[4], comm->o.real, a[6] ? &real : NULL);
 
 	request->nobody = (int)a[3] == MPI_PROC_NULL;
 	return posted(rc, request, real, true, (void *)a[6]);

@@ -119,6 +119,10 @@ static inline int64_t failure(int rc, const struct vcomm *comm)
 		rc_; \
 	})
 
+/* picked.c: the source from which to receive instead of MPI_ANY_SOURCE; without --chaos, or where no message has come,
+ * that itself. */
+int picked_source(int source, int tag, const struct vcomm *comm);
+
 /* leaving.c: to be called before and after the real MPI_Finalize. */
 void before_the_end(void);
 void after_the_end(void);
