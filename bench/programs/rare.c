@@ -43,6 +43,22 @@ static int lost_update(void)
 	return counter != 600;
 }
 
+/* lost_increment: the same in one instruction */
+static long increments;
+static void *increment(void *arg)
+{
+	for (int i = 0; i < 300; i++) {
+		work(&sink[(long)arg], 3000);
+		__asm__ volatile("incq %0" : "+m"(increments));
+	}
+	return NULL;
+}
+static int lost_increment(void)
+{
+	both(increment, increment);
+	return increments != 600;
+}
+
 /* missed_wake_up: the flag is looked at before the mutex is taken */
 static atomic_int ready, woken;
 static void *waits(void *arg)
@@ -309,12 +325,16 @@ static int check_then_act(void)
 	return 0;
 }
 
-#define CASE(name) {#name, name}
+#define CASE(name) \
+	{ \
+#name, name \
+	}
 static const struct {
 	const char *name;
 	int (*run)(void);
-} cases[] = {CASE(lost_update), CASE(missed_wake_up), CASE(double_check), CASE(aba),	CASE(torn),
-	     CASE(lock_order),	CASE(early_free),     CASE(signal_pause), CASE(pipe_order), CASE(check_then_act)};
+} cases[] = {CASE(lost_update),  CASE(lost_increment), CASE(missed_wake_up), CASE(double_check),
+	     CASE(aba),          CASE(torn),           CASE(lock_order),     CASE(early_free),
+	     CASE(signal_pause), CASE(pipe_order),     CASE(check_then_act)};
 
 int main(int argc, char **argv)
 {

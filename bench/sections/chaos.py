@@ -13,6 +13,7 @@ TITLE = "Rare mistakes"
 CHAOS = "--chaos"
 MISTAKES = (
     "lost_update",
+    "lost_increment",
     "missed_wake_up",
     "double_check",
     "aba",

@@ -19,6 +19,9 @@ uint64_t decode_address(const struct insn *in, const ucontext_t *uc);
 bool insn_pauses(const struct insn *in);
 bool insn_atomic(const struct insn *in);
 bool insn_gathers(const struct insn *in);
+/* Does it change an integer in memory in two steps, between which other processors may store there?  Returns the
+ * integer's size in bytes, or 0. */
+unsigned insn_changes(const struct insn *in);
 /* Does it access its memory operand?  Likewise, where that is a global, or a local of the function. */
 bool insn_touches(const struct insn *in);
 bool insn_touches_variable(const struct insn *in);

@@ -1,5 +1,8 @@
 /* A thread comes by a place where it has waited before by looking at memory (text/spin_sites.h). */
+#include <string.h>
+#include "arch/insn.h"
 #include "arch/registers.h"
+#include "base/user.h"
 #include "task/computation.h"
 #include "task/baton.h"
 #include "task/chaos.h"
@@ -7,7 +10,10 @@
 #include "crossing/hot_sites.h"
 #include "marks/mark.h"
 #include "marks/spin.h"
+#include "space/device_memory.h"
+#include "space/shared_memory.h"
 #include "task/thread.h"
+#include "text/fetch.h"
 #include "text/registers.h"
 #include "text/spin_sites.h"
 
@@ -19,7 +25,37 @@ void spins_known(void)
 			return;
 }
 
-static void stop_at(struct thread *self, const struct mark_counted *place, void (*pass)(void))
+/* An integer that the instruction at a stop changes, as it was when the thread came there. */
+struct loaded {
+	uint64_t at;
+	unsigned size; /* 0: there is none */
+	uint8_t bytes[8];
+};
+
+static struct loaded load(const ucontext_t *uc)
+{
+	struct loaded l = {0};
+	spin_know_map();
+	const struct insn *in = fetch(uc_pc(uc));
+	const unsigned size = in && !in->segment && !shared_regions && !device_regions ? insn_changes(in) : 0;
+	l.at = size ? decode_address(in, uc) : 0;
+	if (size && size <= sizeof(l.bytes) && !user_read(l.bytes, l.at, size))
+		l.size = size;
+	return l;
+}
+
+/* What other threads have stored meanwhile is lost, as if this one had loaded the integer before it rested: with
+ * RESUME the log has the value that the instruction finds. */
+static void store_back(struct event *ev, const struct loaded *l)
+{
+	uint8_t now[sizeof(l->bytes)];
+	if (l->size && !user_read(now, l->at, l->size) && memcmp(now, l->bytes, l->size) &&
+	    !user_write(l->at, l->bytes, l->size))
+		event_out(ev, (void *)l->at, l->size);
+}
+
+static void stop_at(struct thread *self, const struct mark_counted *place, void (*pass)(void),
+		    const struct loaded *loaded)
 {
 	struct event *ev = event_begin(LOG_PREEMPT, 0, NULL, 0);
 	event_note(ev, RDB_NOTE_COUNTED, place, sizeof(*place));
@@ -30,6 +66,7 @@ static void stop_at(struct thread *self, const struct mark_counted *place, void 
 	event_answered(NULL);
 	pass();
 	ev = event_begin(LOG_RESUME, 0, NULL, 0);
+	store_back(ev, loaded);
 	event_end(ev);
 	spin_map_stays();
 	event_answered(NULL);
@@ -45,11 +82,12 @@ static struct mark_counted place(struct spin_site *site, const ucontext_t *uc)
 static bool late(struct thread *self, struct spin_site *site, ucontext_t *uc)
 {
 	const struct mark_counted here = place(site, uc);
-	const bool is = chaos_late_at_place();
 	self->spin.n = 0;
-	if (is)
-		stop_at(self, &here, baton_rest);
-	return is;
+	if (!chaos_late_at_place())
+		return false;
+	const struct loaded loaded = load(uc);
+	stop_at(self, &here, baton_rest, &loaded);
+	return true;
 }
 
 /* True: the thread waited, and has given way. */
@@ -61,7 +99,7 @@ static bool look(struct thread *self, struct spin_site *site, ucontext_t *uc)
 	if (use || !waits)
 		spin_site_of_use(site, use);
 	if (use)
-		stop_at(self, &here, baton_pass);
+		stop_at(self, &here, baton_pass, &(struct loaded){0});
 	self->spin.n = 0;
 	return use;
 }

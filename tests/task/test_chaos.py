@@ -13,7 +13,7 @@ MOST = 60
 hundreds does."""
 
 
-@pytest.mark.parametrize("mistake", ["check_then_act", "torn"])
+@pytest.mark.parametrize("mistake", ["check_then_act", "lost_increment", "torn"])
 def test_a_rare_mistake_is_shown_and_replayed(mistake: str, build: Build, rdb: Rdb) -> None:
     program = build(RARE, "-O2", "-pthread")
     for number in range(MOST):

@@ -347,6 +347,19 @@ bool insn_atomic(const struct insn *in)
 	return in->lock || (in->map == MAP_ONE && (in->op | 1) == 0x87); /* xchg needs no prefix */
 }
 
+/* Arithmetic with a register or a constant (not cmp), shifts, not, neg, inc, dec (SDM, volume 2). */
+unsigned insn_changes(const struct insn *in)
+{
+	const unsigned op = in->op, reg = in->reg & 7, size = op & 1 ? decode_size(in) : 1;
+	if (!in->memory || in->lock || in->map != MAP_ONE || in->vector_prefix)
+		return 0;
+	if ((op < 0x38 && (op & 7) < 2) || (op >= 0xc0 && op <= 0xc1) || (op >= 0xd0 && op <= 0xd3))
+		return size;
+	if ((op == 0x80 || op == 0x81 || op == 0x83) && reg != 7)
+		return size;
+	return (op >= 0xfe && reg < 2) || ((op == 0xf6 || op == 0xf7) && (reg == 2 || reg == 3)) ? size : 0;
+}
+
 bool insn_gathers(const struct insn *in)
 {
 	return in->map == MAP_0F38 && in->vector_prefix && in->op >= 0x90 && in->op <= 0x93;
