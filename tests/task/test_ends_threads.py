@@ -100,7 +100,9 @@ def test_the_budget_is_spent(others: str, build: Build, tmp_path: Path) -> None:
 def test_the_disk_fills(others: str, build: Build, tmp_path: Path) -> None:
     program = build("ends_threads.c", "-O1", "-pthread")
     rank = Rank(tmp_path / "disk" / "rank-0", tmp_path / "disk" / "files")
-    command = rank.line(program, "goes on", "6", others, "300" if others == "reads" else "100000")
+    # Some times what fills it; with `locks` each round waits for a turn on a loaded machine.
+    rounds = {"reads": "300", "locks": "20000"}.get(others, "100000")
+    command = rank.line(program, "goes on", "6", others, rounds)
     kept = tmp_path / "kept"
     done = small_disk(
         "6m",
