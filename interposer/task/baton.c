@@ -454,4 +454,5 @@ void baton_reset(void)
 	baton.holder = thread_self();
 	baton.head = baton.tail = NULL;
 	spin_sites_settle();
+	chaos_begins();
 }

@@ -1,5 +1,4 @@
 #include "task/chaos.h"
-#include <unistd.h>
 #include "base/chance.h"
 #include "base/monotonic.h"
 #include "marks/spin.h"
@@ -23,6 +22,19 @@ enum { PLACES = 300 }; /* how many are tried */
 /* The process rests for no more than this, and half of the time. */
 static const uint64_t REST_NS = 200000000;
 
+/* Of the process; its child has lost the places (spin_sites_settle()). */
+static struct {
+	bool begun, places_picked;
+	uint64_t since_ns, rested_ns;
+} process;
+
+void chaos_begins(void)
+{
+	process.begun = process.places_picked = false;
+	process.since_ns = monotonic_ns();
+	process.rested_ns = 0;
+}
+
 uint64_t chaos_slice_ns(uint64_t most_ns)
 {
 	unsigned most = SLICE_NS;
@@ -34,8 +46,10 @@ uint64_t chaos_slice_ns(uint64_t most_ns)
 /* Before an event. */
 static bool event_is_late(struct thread *self)
 {
-	if (!self->speed_left) {
-		self->slow = !chance_below(self->asked ? SLOW_PERIODS : SLOW_BEGINNINGS);
+	const bool begins = !self->asked || !process.begun;
+	process.begun = true;
+	if (!self->speed_left || begins) {
+		self->slow = !chance_below(begins ? SLOW_BEGINNINGS : SLOW_PERIODS);
 		self->speed_left = (uint32_t)chance_magnitude(0, self->slow ? SLOW_PERIOD : QUICK_PERIOD);
 		self->late_in = 0;
 	}
@@ -53,13 +67,10 @@ bool chaos_late_at_place(void)
 
 uint64_t chaos_rest_ns(void)
 {
-	static uint64_t since_ns, rested_ns;
-	const uint64_t ns = chance_magnitude(LATE_NS, LATE_NS_MOST), now_ns = monotonic_ns();
-	if (!since_ns)
-		since_ns = now_ns;
-	if (rested_ns + ns > REST_NS + (now_ns - since_ns) / 2)
+	const uint64_t ns = chance_magnitude(LATE_NS, LATE_NS_MOST);
+	if (process.rested_ns + ns > REST_NS + (monotonic_ns() - process.since_ns) / 2)
 		return 0;
-	rested_ns += ns;
+	process.rested_ns += ns;
 	return ns;
 }
 
@@ -67,10 +78,9 @@ uint64_t chaos_rest_ns(void)
  * in a rare way through the program is picked as often as one in a loop. */
 static void pick_places(void)
 {
-	static pid_t picked_in; /* a child has lost them (spin_sites_settle()) */
-	if (threads_alive() < 2 || picked_in == getpid())
+	if (threads_alive() < 2 || process.places_picked)
 		return;
-	picked_in = getpid();
+	process.places_picked = true;
 	const struct functions f = functions_of(lower.upper.auxv_addr);
 	const uint64_t begin = functions_begin(&f), size = functions_end(&f) - begin;
 	if (!size)

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A process begins: at the start, and in a child after fork. */
+void chaos_begins(void);
 /* The calling thread holds the baton and comes to an event, or to a place.  True: it is to rest. */
 bool chaos_late(void);
 bool chaos_late_at_place(void);
