@@ -15,18 +15,13 @@ static uint64_t random_word(void)
 	return z ^ z >> 31;
 }
 
-unsigned chance_below(unsigned below)
-{
-	return (unsigned)(random_word() % below);
-}
-
-uint64_t chance_below_64(uint64_t below)
+uint64_t chance_below(uint64_t below)
 {
 	return random_word() % below;
 }
 
 uint64_t chance_magnitude(unsigned least, unsigned most)
 {
-	const unsigned power = least + chance_below(most - least + 1);
-	return (1ul << power) + random_word() % (1ul << power);
+	const uint64_t power = least + chance_below(most - least + 1);
+	return (1ul << power) + chance_below(1ul << power);
 }

@@ -4,8 +4,7 @@
 #include <stdint.h>
 
 /* A number below `below`, not 0. */
-unsigned chance_below(unsigned below);
-uint64_t chance_below_64(uint64_t below);
+uint64_t chance_below(uint64_t below);
 /* From 2^least to below 2^(most + 1), each power as often. */
 uint64_t chance_magnitude(unsigned least, unsigned most);
 

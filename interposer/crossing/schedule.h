@@ -12,7 +12,7 @@ struct schedule {
 	void (*yield)(void);
 	/* With --chaos: the thread may sleep now, while others run. */
 	void (*late)(void);
-	unsigned (*pick)(unsigned below); /* a number at random */
+	uint64_t (*pick)(uint64_t below); /* a number at random */
 	/* A call that waits begins; true: the baton was handed on.  It ends, with that value. */
 	bool (*block)(void);
 	void (*unblock)(bool given);

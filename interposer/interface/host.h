@@ -293,7 +293,7 @@ struct rdb_host {
 	 * is that descriptor now (a duplicate is made). key: identifies it. */
 	void (*descriptor)(uint32_t key, int number, int fd);
 	/* --chaos: a number below `below` at random; else NULL. */
-	unsigned (*pick)(unsigned below);
+	uint64_t (*pick)(uint64_t below);
 	bool order; /* --record=order: calls whose payloads `expand` could not make again are refused */
 	/* While payloads are made again: what happens to the receive with number `order` later in the log. */
 	enum rdb_fate (*fate)(uint64_t order, struct rdb_note_recv *out);

@@ -245,9 +245,9 @@ static bool in_vain(const struct thread *t)
 }
 
 /* How many of those that wait are passed over. */
-static unsigned passed_over(void)
+static uint64_t passed_over(void)
 {
-	unsigned n = 0;
+	uint64_t n = 0;
 	if (!lower.opt.chaos)
 		return 0;
 	for (const struct thread *t = baton.head; t; t = t->behind)
@@ -258,7 +258,7 @@ static unsigned passed_over(void)
 static struct thread *take_out(bool any)
 {
 	struct thread *before = NULL, *t = baton.head;
-	for (unsigned over = any ? passed_over() : 0; t && (any ? over > 0 : in_vain(t)); over--) {
+	for (uint64_t over = any ? passed_over() : 0; t && (any ? over > 0 : in_vain(t)); over--) {
 		before = t;
 		t = t->behind;
 	}

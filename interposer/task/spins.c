@@ -81,10 +81,10 @@ static struct mark_counted place(struct spin_site *site, const ucontext_t *uc)
 /* --chaos: the thread may be late here, just before it accesses memory. */
 static bool late(struct thread *self, struct spin_site *site, ucontext_t *uc)
 {
-	const struct mark_counted here = place(site, uc);
 	self->spin.n = 0;
 	if (!chaos_late_at_place())
 		return false;
+	const struct mark_counted here = place(site, uc);
 	const struct loaded loaded = load(uc);
 	stop_at(self, &here, baton_rest, &loaded);
 	return true;
@@ -95,11 +95,12 @@ static bool look(struct thread *self, struct spin_site *site, ucontext_t *uc)
 {
 	spin_know_map();
 	const bool waits = spin_turn(uc, &self->spin), use = waits && baton_of_use();
-	const struct mark_counted here = place(site, uc);
 	if (use || !waits)
 		spin_site_of_use(site, use);
-	if (use)
+	if (use) {
+		const struct mark_counted here = place(site, uc);
 		stop_at(self, &here, baton_pass, &(struct loaded){0});
+	}
 	self->spin.n = 0;
 	return use;
 }

@@ -49,23 +49,25 @@ struct functions functions_of(uint64_t auxv)
 	return f;
 }
 
+/* A word of entry i: 0, the function; 1, what describes it. */
+static uint64_t entry(const struct functions *f, uint32_t i, unsigned word)
+{
+	int32_t to;
+	if (user_read(&to, f->table + i * ENTRY + word * sizeof(to), sizeof(to)))
+		return 0;
+	return f->header + (uint64_t)(int64_t)to;
+}
+
 static uint64_t function(const struct functions *f, uint32_t i)
 {
-	int32_t to_function;
-	if (user_read(&to_function, f->table + i * ENTRY, sizeof(to_function)))
-		return 0;
-	return f->header + (uint64_t)(int64_t)to_function;
+	return entry(f, i, 0);
 }
 
 /* Between two functions there may be others that the table does not know. */
 static uint64_t function_end(const struct functions *f, uint32_t i)
 {
-	int32_t to[2];
+	const uint64_t begin = function(f, i), at = entry(f, i, 1);
 	struct description d;
-	if (user_read(to, f->table + i * ENTRY, sizeof(to)))
-		return 0;
-	const uint64_t at = f->header + (uint64_t)(int64_t)to[1];
-	const uint64_t begin = f->header + (uint64_t)(int64_t)to[0];
 	if (user_read(&d, at, sizeof(d)) ||
 	    at + offsetof(struct description, begin) + (uint64_t)(int64_t)d.begin != begin)
 		return 0;

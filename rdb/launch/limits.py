@@ -10,8 +10,8 @@ import os
 from rdb.errors import Usage
 from rdb.private import opener
 
-# A replay of the whole job starts at the job's beginning.
 CHAOS_NEEDS_LOG = "--chaos needs a recording, not --record=off"
+# A replay of the whole job starts at the job's beginning.
 ORDER_NEEDS_ALL = "--keep and --record=order: --keep drops the beginning, which rdb expand needs"
 ORDER_HINT = "use only one of them, or --log-budget"
 

@@ -13,7 +13,7 @@ static int senders(MPI_Comm comm)
 	return (inter ? PMPI_Comm_remote_size(comm, &n) : PMPI_Comm_size(comm, &n)) == MPI_SUCCESS ? n : 0;
 }
 
-/* Another thread could take the message before this one receives it. */
+/* Not while other threads run: one of them could take the message before this one receives it. */
 int picked_source(int source, int tag, const struct vcomm *comm)
 {
 	const MPI_Comm real = REAL(MPI_Comm, comm->o.real);
@@ -22,7 +22,7 @@ int picked_source(int source, int tag, const struct vcomm *comm)
 	    real == MPI_COMM_NULL || apart())
 		return source;
 
-	const int n = senders(real), first = n ? (int)host->pick((unsigned)n) : 0;
+	const int n = senders(real), first = n ? (int)host->pick((uint64_t)n) : 0;
 
 	/* Open MPI looks first and takes in what has come afterwards. */
 	for (int i = 0; i < 2 * n; i++) {
