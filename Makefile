@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-layer test-wheel test-distro test-corpus test-apps test-stress test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-cpus test-faults test-walk test-live fuzz bench docs lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-layer test-wheel test-distro test-corpus test-kernel test-apps test-stress test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-cpus test-faults test-walk test-live fuzz bench docs lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -41,6 +41,7 @@ help:
 	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test, elsewhere each time"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
 	@echo "make test-page  the page of rdb timeline in a headless browser (installs chromium)"
+	@echo "make test-kernel  programs that do what a man page describes: natively, recorded and replayed"
 	@echo "make test-orders  50 recordings of a job whose failure depends on the order of messages"
 	@echo "make picture  draw the picture in README.md anew, from a session with demos/heat"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
@@ -140,6 +141,10 @@ test-corpus: dev
 	@packages="$$(cd tests && ../$(BIN)/python3 -m corpus)"; \
 	$(MAKE) -s $(STAMPS)/debian-corpus DEBIAN="$$packages"
 	@$(BIN)/python3 -m pytest -q -m corpus tests/corpus $(ARGS)
+
+# All of tests/kernel; `make test` runs every tenth program.
+test-kernel: dev
+	@RDB_TEST_KERNEL=all $(BIN)/python3 -m pytest -q -n 3 tests/kernel $(ARGS)
 
 # Applications under MPI, which are needed for nothing else.
 test-apps: dev
