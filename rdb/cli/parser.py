@@ -173,7 +173,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="pass one more argument to mpirun",
     )
     _placement(run)
-    run.usage = "rdb run [OPTIONS] -- PROG ARGS"
+    run.usage = "rdb run [OPTIONS] -- PROG ARGS [: -n N -- PROG ARGS]..."
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="-- PROG ARGS")
 
     commands.add_parser("exec", help="record this process as a rank of a job (for launchers)")

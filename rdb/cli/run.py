@@ -18,7 +18,7 @@ from rdb.coordinate.joining import checkpoints_options
 from rdb.environment import for_rdb_exec
 from rdb.errors import CannotExecute, RdbError, Unsupported, Usage
 from rdb.launch import inherited
-from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
+from rdb.launch.command import exec_words, mpirun_environment, mpirun_line, rdb_exec_line
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import (
     CHAOS_NEEDS_LOG,
@@ -29,6 +29,7 @@ from rdb.launch.limits import (
 )
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program, look_up
+from rdb.launch.programs import Started, programs
 from rdb.launch.recorded import have_cautions, recorded_processes, recorded_ranks
 from rdb.launch.where import Where
 
@@ -87,10 +88,13 @@ def run_command(args: SimpleNamespace) -> int:
         raise Usage("run: --launcher-arg needs -n")
     if (args.hosts or args.launcher) and args.n is None:
         raise Usage("run: --hosts and --launcher need -n")
-    program = find_program(words[0])
     if args.n is None:
+        program, started = find_program(words[0]), []
         place = Where(0, None, "none", None)
     else:
+        started = programs(args.n, words)
+        program = started[0].program
+        args.n = sum(one.ranks for one in started)
         place = Where(0, args.n, args.launcher or "mpirun", None)
     if args.n is None and _launches(words):
         print(
@@ -105,7 +109,7 @@ def run_command(args: SimpleNamespace) -> int:
         if args.kept_budget is not None:
             write_kept_budget(job, args.kept_budget)
         with _prepared(job, asked) as apart:
-            line, env = _line(args, asked, job, program, words)
+            line, env = _line(args, asked, job, started, words)
             if args.n is not None:
                 import shlex
 
@@ -200,7 +204,7 @@ def _line(
     args: SimpleNamespace,
     asked: Placement | None,
     job: str,
-    program: str,
+    started: Sequence[Started],
     typed: Sequence[str],
 ) -> tuple[list[str], Mapping[str, str]]:
     called, *arguments = typed
@@ -214,15 +218,15 @@ def _line(
         options += ["--exe", look_up(called)]
         line = rdb_exec_line(directory, files, 0, called, arguments, options, args.mpi)
         return line, for_rdb_exec(os.environ)
-    rest = _options(args)
-    rest += ["--hca", args.hca] if args.hca else []
-    words = [*rest, "--", program, *arguments]
+    options = _options(args)
+    options += ["--hca", args.hca] if args.hca else []
     if asked is not None:
-        from rdb.launch.placement import launch
+        from rdb.launch.placement import launch_all
 
-        chosen = ["--mpi", asked.mpi] if asked.mpi else []
-        return launch(asked, job, ["exec", "--job", job, *chosen, *words], ["RDB_HOME", "RDB_HCA"])
-    return mpirun_line(args.n, args.launcher_arg, job, words, args.mpi), mpirun_environment()
+        options = ["--job", job, *(["--mpi", asked.mpi] if asked.mpi else []), *options]
+        parts = [(one.ranks, one.extra, exec_words(one, options)) for one in started]
+        return launch_all(asked, job, parts, ["RDB_HOME", "RDB_HCA"])
+    return mpirun_line(started, args.launcher_arg, job, options, args.mpi), mpirun_environment()
 
 
 def _options(args: SimpleNamespace) -> list[str]:

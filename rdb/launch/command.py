@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from rdb.errors import MissingTool
 from rdb.launch.mpi import check_mpi, find_mpirun, mpi_options
+from rdb.launch.programs import Started
 
 # The same as rdb/paths.py, whose pathlib costs every rank 3 ms. A real path: rdb-exec finds its
 # stub among the mapped files by the kernel's name.
@@ -63,29 +64,38 @@ def own_command() -> list[str]:
 
 
 def mpirun_line(
-    nranks: int, extra: Sequence[str], job: str, rest: Sequence[str], mpi: str | None = None
+    programs: Sequence[Started],
+    extra: Sequence[str],
+    job: str,
+    options: Sequence[str],
+    mpi: str | None = None,
 ) -> list[str]:
-    """The command line that starts `rdb exec` in every rank by mpirun."""
+    """The command line that starts `rdb exec` with OPTIONS in every rank by mpirun.
+
+    EXTRA: arguments of mpirun.
+    """
     mpi = chosen_mpi(mpi)
-    chosen = ["--mpi", mpi] if mpi else []
-    return _mpirun(nranks, extra, ["--job", job, *chosen, *rest], mpi)
+    mpirun, openmpi = find_mpirun(mpi)
+    crowded = sum(one.ranks for one in programs) > len(os.sched_getaffinity(0))
+    wide = ["--oversubscribe"] if openmpi and crowded and "--oversubscribe" not in extra else []
+    options = ["--job", job, *(["--mpi", mpi] if mpi else []), *options]
+    line = [mpirun]
+    for number, one in enumerate(programs):
+        line += [":"] if number else []
+        line += ["-n", str(one.ranks), *([] if number else [*wide, *extra]), *one.extra]
+        line += exec_words(one, options)
+    return line
+
+
+def exec_words(one: Started, options: Sequence[str]) -> list[str]:
+    """The command that records a rank of a program."""
+    return [*own_command(), "exec", *options, "--", one.program, *one.arguments]
 
 
 def chosen_mpi(asked: str | None) -> str | None:
     """The MPI that the user or RDB_MPI names; None: the launcher's."""
     asked = asked or os.environ.get("RDB_MPI")
     return check_mpi(asked, _LIB, os.environ) if asked else None
-
-
-def _mpirun(
-    nranks: int, extra: Sequence[str], rest: Sequence[str], mpi: str | None = None
-) -> list[str]:
-    mpirun, openmpi = find_mpirun(mpi)
-    line = [mpirun, "-n", str(nranks)]
-    crowded = nranks > len(os.sched_getaffinity(0))
-    if openmpi and crowded and "--oversubscribe" not in extra:
-        line.append("--oversubscribe")
-    return [*line, *extra, *own_command(), "exec", *rest]
 
 
 def mpirun_environment() -> dict[str, str]:

@@ -72,26 +72,47 @@ def launch(
 
     FOLDER: the job's directory. ENV_NAMES: variables that every rank must have.
     """
-    env = mpirun_environment()
     words = [*own_command(), *command]
+    return launch_all(asked, folder, [(asked.ranks, (), words)], env_names)
+
+
+def launch_all(
+    asked: Placement,
+    folder: str,
+    parts: Sequence[tuple[int, Sequence[str], Sequence[str]]],
+    env_names: Sequence[str] = (),
+) -> tuple[list[str], dict[str, str]]:
+    """The same of several commands side by side.
+
+    PARTS: of each its ranks, its own arguments of mpirun, its words. Usage: srun with several.
+    """
+    env = mpirun_environment()
     if asked.launcher == "srun":
+        (_, _, words), *others = parts
+        if others:
+            raise Usage("--launcher srun starts one program, not several", "use mpirun")
         return [*_srun(asked, folder, env), *words], env
     mpirun, openmpi = find_mpirun(asked.mpi)
-    line = [mpirun, "-n", str(asked.ranks)]
-    if asked.hosts:
-        hosts = _host_file(asked, folder, "{} slots={}" if openmpi else "{}:{}")
-        line += ["--hostfile", hosts] if openmpi else ["-f", hosts]
+    once = list(asked.extra)
     if asked.launcher == "ssh":
-        line += ["--mca", "plm", "rsh"] if openmpi else ["-launcher", "ssh"]
+        once += ["--mca", "plm", "rsh"] if openmpi else ["-launcher", "ssh"]
     crowded = asked.ranks > len(os.sched_getaffinity(0)) and not asked.hosts
     if openmpi and crowded and "--oversubscribe" not in asked.extra:
-        line.append("--oversubscribe")
-    if openmpi and asked.hosts:
+        once.append("--oversubscribe")
+    each: list[str] = []
+    if asked.hosts and openmpi:
         # Open MPI binds ranks to cores, and refuses more slots than cores.
-        line += ["--bind-to", "none"]
+        once += ["--bind-to", "none"]
+        each = ["--hostfile", _host_file(asked, folder, "{} slots={}")]
         for name in env_names:  # MPICH's launcher passes all variables
-            line += ["-x", name] if name in env else []
-    return [*line, *asked.extra, *words], env
+            each += ["-x", name] if name in env else []
+    elif asked.hosts:
+        once += ["-f", _host_file(asked, folder, "{}:{}")]
+    line = [mpirun]
+    for number, (ranks, extra, words) in enumerate(parts):
+        line += [":"] if number else []
+        line += ["-n", str(ranks), *([] if number else once), *each, *extra, *words]
+    return line, env
 
 
 def _srun(asked: Placement, folder: str, env: dict[str, str]) -> list[str]:
