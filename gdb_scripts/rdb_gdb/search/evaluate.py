@@ -220,7 +220,11 @@ class Judge:
     def _bound(self) -> bool:
         self._unsuited, self._absent = False, True
         try:
-            self.binding = binding.bind(self.expression)
+            found = binding.bind(self.expression)
+            nowhere = "" if found is None else found.nowhere()
+            if nowhere:
+                raise Unsuited(nowhere)
+            self.binding = found
         except Unbound as unbound:
             self._unsuited = isinstance(unbound, Unsuited)
             self._why_unsuited = str(unbound) if self._unsuited else self._why_unsuited

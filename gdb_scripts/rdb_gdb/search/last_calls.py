@@ -13,7 +13,7 @@ import gdb
 
 from ..state import place
 from ..values import alive, pynames, symbols
-from ..values.own_frames import frames, in_header, is_own, own_frames, own_symtab
+from ..values.own_frames import frames, in_header, is_own, line_of, own_frames, own_symtab
 from . import instructions, searching
 from .instructions import Instruction
 
@@ -50,10 +50,12 @@ def short() -> str | None:
     found = line()
     if found is None:
         own = own_frames()
-        sal = own[0].find_sal() if own else None
-        found = None if sal is None else {"file": sal.symtab.fullname(), "line": sal.line}
-    if found is None:
-        return None
+        if not own:
+            return None
+        symtab, number = line_of(own[0])
+        found = {"file": symtab.fullname(), "line": number}
+        if own[0] == gdb.newest_frame() and not in_header(symtab):
+            return f"{os.path.basename(found['file'])}:{found['line']}"
     return f"{os.path.basename(found['file'])}:{found['line']}, inside {place.function()}"
 
 

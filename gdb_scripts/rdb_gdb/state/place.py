@@ -15,6 +15,7 @@ import gdb
 
 from .. import link
 from ..link import waiting
+from ..values.own_frames import line_of
 from . import scopes, threads
 
 # Suffixes of gcc and clang: outlined OpenMP regions, parts, copies of functions.
@@ -158,10 +159,10 @@ def where() -> dict[str, Any]:
     """Function, file and line of the innermost frame; None: not known."""
     try:
         frame = gdb.newest_frame()
-        sal = frame.find_sal()
+        symtab, number = line_of(frame)
         function = plain(frame.name())
-        file = sal.symtab.fullname() if sal.symtab else None
-        line = sal.line if sal.symtab else None
+        file = symtab.fullname() if symtab else None
+        line = number if symtab else None
     except gdb.error:
         return {"function": None, "file": None, "line": None}
     return {"function": function, "file": file, "line": line}
@@ -179,9 +180,9 @@ def short() -> str:
     """Short text of the innermost frame's place: `heat.c:31`, `write`, `0x7f...`."""
     try:
         frame = gdb.newest_frame()
-        sal = frame.find_sal()
-        if sal.symtab:
-            return f"{sal.symtab.filename.rsplit('/', 1)[-1]}:{sal.line}"
+        symtab, line = line_of(frame)
+        if symtab:
+            return f"{symtab.filename.rsplit('/', 1)[-1]}:{line}"
         return frame.name() or hex(frame.pc())
     except gdb.error:
         return "?"

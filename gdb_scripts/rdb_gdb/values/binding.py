@@ -38,6 +38,7 @@ from . import (
     wrapped,
 )
 from .lookups import FUNCTIONS, Unbound, Undefined, Unsuited, key_of, looked_up, value_key
+from .nowhere import instead, kept_nowhere
 from .own_frames import frames, in_own_file, own_frames
 from .quoting import Unreadable
 from .variables import (
@@ -152,6 +153,15 @@ class Binding:
                 raise Undefined(said) from None
         named = ", ".join([one.name for one in self._variables] + self._members)
         raise Undefined(f"{named or self.expression} is optimized out")
+
+    def nowhere(self) -> str:
+        """A text about a variable that the compiler has kept nowhere; empty: there is none."""
+        for one in self._variables:
+            if one.symbol is not None and not one.static_member and kept_nowhere(one.symbol):
+                others = instead(one.symbol)
+                hint = f" (of its type: {others})" if others else ""
+                return f"{one.name}{one.where}, is optimized out everywhere{hint}"
+        return ""
 
     def decided(self) -> list[str]:
         """The array elements that decided the last value, as text."""

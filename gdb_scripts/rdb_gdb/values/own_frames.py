@@ -62,7 +62,28 @@ def frames() -> Iterator[Any]:
 def own_frames() -> list[Any]:
     """The program's own frames, innermost first; inline functions of system headers come last."""
     own = [frame for frame in frames() if is_own(frame)]
-    return sorted(own, key=lambda one: in_header(one.find_sal().symtab))
+    return sorted(own, key=lambda one: in_header(line_of(one)[0]))
+
+
+def line_of(frame: Any) -> tuple[Any, int]:
+    """Symtab and line of a frame; symtab None: not known.
+
+    An optimized function's instruction may belong to a line of an inline function of a system
+    header which GDB does not show as a frame. Then it is the function's own line before it.
+    """
+    sal = frame.find_sal()
+    function = frame.function()
+    if sal.symtab is None or not in_header(sal.symtab) or function is None:
+        return sal.symtab, sal.line
+    symtab = function.symtab
+    if symtab is None or in_header(symtab):
+        return sal.symtab, sal.line
+    pc = int(frame.pc()) - (frame.level() > 0)  # a call's own line, not that of its return
+    start, found = int(frame.block().start), None
+    for entry in symtab.linetable() or ():
+        if start <= entry.pc <= pc and entry.line and (found is None or entry.pc >= found.pc):
+            found = entry
+    return (sal.symtab, sal.line) if found is None else (symtab, found.line)
 
 
 def in_header(symtab: Any) -> bool:

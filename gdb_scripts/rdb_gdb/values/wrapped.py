@@ -18,7 +18,7 @@ from .functions import PLACEHOLDER, function
 from .quoting import TEXTS
 
 _CLASS = re.compile(r"std::(?:\w+::)*(atomic|optional|unique_ptr|shared_ptr)<")
-_POINTERS = ("unique_ptr", "shared_ptr")
+POINTERS = ("unique_ptr", "shared_ptr")
 _LANGUAGES = ("c++", "c", "asm")  # of frames of libraries, too
 _NAME = rf"(?:{PLACEHOLDER}|(?<![\w$.>:])(?:::)?[A-Za-z_][\w:]*)"
 _TERM = re.compile(
@@ -64,7 +64,7 @@ def for_gdb(expression: str) -> str:
         none = _NONE.match(behind) if kind == "optional" else None
         before = plain[: found.start()]
         compared = bool(_COMPARES_BEHIND.match(behind) or _COMPARES_BEFORE.search(before))
-        if kind in _POINTERS:
+        if kind in POINTERS:
             asked = compared or bool(_ASKS_BEHIND.match(behind) or _ASKS_BEFORE.search(before))
             said = _of_pointer(found, f"(({of} *) $_rdb_in({term}))", asked)
         elif kind == "atomic":
@@ -106,7 +106,7 @@ def followed(term: str) -> str | None:
         value = _value(head)
         if value is None:
             return None
-        if kind_of(value.type) in (*_POINTERS, "optional"):
+        if kind_of(value.type) in (*POINTERS, "optional"):
             part = _pointer(value)
             if value.is_optimized_out and (part is None or part.is_optimized_out):
                 raise gdb.error(f"{head} is optimized out.")
@@ -149,14 +149,14 @@ def kind_of(of: Any) -> str | None:
 
 def truth(value: Any) -> Any:
     """The value of an atomic, whether an optional has one, the pointer in a smart one."""
-    if kind_of(value.type) in _POINTERS:
+    if kind_of(value.type) in POINTERS:
         return _pointed(value)
     return _inner(value).dereference() if kind_of(value.type) == "atomic" else _has(value)
 
 
 def inner(value: Any) -> Any:
     """The value in an atomic or an optional; None: there is none, or it is a smart pointer."""
-    if kind_of(value.type) in _POINTERS:
+    if kind_of(value.type) in POINTERS:
         return None
     none = kind_of(value.type) == "optional" and not _has(value)
     return None if none else _inner(value).dereference()
@@ -178,7 +178,7 @@ def _has(value: Any) -> Any:
 @function("_rdb_in")
 def _in(value: Any) -> Any:
     """Address of the value in a std::optional; what a smart pointer points at."""
-    if kind_of(value.type) in _POINTERS:
+    if kind_of(value.type) in POINTERS:
         return _pointed(value)
     if not _has(value):
         raise gdb.GdbError("The std::optional has no value.")
