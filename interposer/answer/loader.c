@@ -164,10 +164,13 @@ static int build_stack(const struct object *prog, uint64_t interp_base, const ch
 	if (!table)
 		return -ENOMEM;
 	uint64_t execfn = push_string(&sp, called);
+	lower.upper.strings_end = sp;
 	for (size_t i = envc; i-- > 0;)
 		table[argc + i] = push_string(&sp, envp[i]);
+	lower.upper.variables = sp;
 	for (size_t i = argc; i-- > 0;)
 		table[i] = push_string(&sp, argv[i]);
+	lower.upper.arguments = sp;
 	uint64_t platform = push_string(&sp, ELF_PLATFORM);
 	sp = (sp - 16) & ~15ul;
 	uint64_t random = sp;

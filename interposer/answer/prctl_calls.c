@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include "base/lower.h"
 #include "base/user.h"
 #include "task/thread.h"
@@ -34,7 +35,7 @@ bool prctl_answered(struct event *ev, long *result)
 			lower.mode->wanted();
 		*result = 0;
 		return true;
-	case PR_GET_DUMPABLE: *result = !lower.upper.not_dumpable; return true;
+	case PR_GET_DUMPABLE: *result = 1 - (int)lower.upper.not_dumpable; return true;
 	case GET_AUXV: {
 		size_t n = A(2) < lower.upper.auxv_len ? A(2) : lower.upper.auxv_len;
 		if (A(3) || A(4)) {
@@ -118,6 +119,28 @@ void prctl_done(const struct event *ev)
 		snprintf(thread_self()->upper.name, sizeof(thread_self()->upper.name), "%.15s", (const char *)P(1));
 	else if (A(0) == PR_SET_DUMPABLE)
 		lower.upper.not_dumpable = !A(1);
+}
+
+/* proc(5), suid_dumpable: a process whose user, group or capabilities change is no longer dumpable. */
+void prctl_user_changed(uint64_t nr)
+{
+	switch (nr) {
+	case SYS_setuid:
+	case SYS_setgid:
+	case SYS_setreuid:
+	case SYS_setregid:
+	case SYS_setresuid:
+	case SYS_setresgid:
+	case SYS_setfsuid:
+	case SYS_setfsgid:
+	case SYS_capset: break;
+	default: return;
+	}
+	const int now = prctl(PR_GET_DUMPABLE);
+	if (now < 0 || now == 1)
+		return;
+	lower.upper.not_dumpable = (uint32_t)(1 - now);
+	prctl(PR_SET_DUMPABLE, 1);
 }
 
 void out_prctl(struct event *ev)

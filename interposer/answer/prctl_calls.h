@@ -8,5 +8,7 @@ bool prctl_answered(struct event *ev, long *result);
 /* After an answer, in every mode: keeps what the program has set. */
 void prctl_done(const struct event *ev);
 void out_prctl(struct event *ev);
+/* After a call that the kernel has answered: if it made the process not dumpable, undoes that, as above. */
+void prctl_user_changed(uint64_t nr);
 
 #endif

@@ -141,36 +141,30 @@ static int put_maps(int fd)
 	return rc;
 }
 
-/* The strings as the kernel reads them: contiguous memory, possibly changed by the program; the pointers may be in
- * another order. */
-static void put_strings(int fd, char *const *v, size_t n)
+/* The program may have changed this memory, or unmapped it: what is there. */
+static void put_memory(int fd, uint64_t from, uint64_t end)
 {
-	const char *first = n ? v[0] : NULL, *last = first;
-	for (size_t i = 1; i < n; i++) {
-		first = v[i] < first ? v[i] : first;
-		last = v[i] > last ? v[i] : last;
+	char part[256];
+	for (size_t n; from < end; from += n) {
+		n = end - from < sizeof(part) ? end - from : sizeof(part);
+		if (user_read(part, from, n))
+			return;
+		put(fd, part, n);
 	}
-	if (first)
-		put(fd, first, (size_t)(last - first) + strlen(last) + 1);
 }
 
-/* System V ABI, initial stack: argc, argv, NULL, envp, NULL, auxv. */
-static void put_arguments(int fd, bool environment)
+/* get_mm_cmdline() in fs/proc/base.c: where the last argument does not end, the program has written a title over all of
+ * them, and perhaps over its environment. */
+static void put_arguments(int fd)
 {
-	uint64_t *p = (uint64_t *)lower.upper.auxv_addr - 2;
-	size_t n = 0;
-	for (; *p; p--)
-		n++;
-	if (environment) {
-		/* follow the pointers: ld.so moves some strings (GLIBC_TUNABLES) */
-		for (char *const *e = (char *const *)(p + 1); *e; e++)
-			put(fd, *e, strlen(*e) + 1);
-		return;
-	}
-	n = 0;
-	for (p--; *p != n; p--)
-		n++;
-	put_strings(fd, (char *const *)(p + 1), n);
+	const struct upper_state *u = &lower.upper;
+	const uint64_t page = u->arguments + RDB_PAGE;
+	char last = 0;
+	uint64_t end = u->variables;
+	if (end > u->arguments && !user_read(&last, end - 1, 1) && last)
+		for (end = u->arguments; end < page && !user_read(&last, end, 1) && (end++, last);)
+			;
+	put_memory(fd, u->arguments, end);
 }
 
 /* The thread whose status file this is; NULL: another process, or another file. */
@@ -253,8 +247,8 @@ bool proc_files_open(const char *path, unsigned flags, long *result)
 		threads_lock();
 	switch (which) {
 	case 0: rc = put_maps(fd); break;
-	case 1: put_arguments(fd, false); break;
-	case 2: put_arguments(fd, true); break;
+	case 1: put_arguments(fd); break;
+	case 2: put_memory(fd, lower.upper.variables, lower.upper.strings_end); break;
 	case 4: rc = put_status(fd, t); break;
 	case 3: put(fd, (const char *)lower.upper.auxv_addr, lower.upper.auxv_len); break;
 	}

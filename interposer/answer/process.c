@@ -422,7 +422,7 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	if (seccomp_left())
 		return raw_syscall((long)ev->nr, (long)A(0), (long)A(1), (long)A(2), (long)A(3), (long)A(4), 0);
 	struct words w = {.name = called(from, path), .descriptor = descriptor, .argv = (char *const *)a[at ? 2 : 1]};
-	const int program = program_open(from, redirect_self(path) ? lower.upper.exe : path, at ? (int)A(4) : 0);
+	const int program = program_open(from, redirect_self(path) ? redirect_exe() : path, at ? (int)A(4) : 0);
 	if (program < 0)
 		return program;
 	snprintf(descriptor, sizeof(descriptor), "%d", program);

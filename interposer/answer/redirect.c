@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,19 +12,79 @@
 #include "base/lower.h"
 #include "base/user.h"
 #include "answer/other_names.h"
+#include "task/newer_calls.h"
 
 const struct other_names *other_names;
+
+static struct {
+	dev_t dev;
+	ino_t ino;     /* 0: not known */
+	char link[32]; /* of our descriptor of it */
+} program;
 
 bool redirect_self(const char *path)
 {
 	char own[32];
 	snprintf(own, sizeof(own), "/proc/%d/exe", lower.pid);
-	return path && (!strcmp(path, "/proc/self/exe") || !strcmp(path, own));
+	return path &&
+	       (!strcmp(path, "/proc/self/exe") || !strcmp(path, "/proc/thread-self/exe") || !strcmp(path, own));
+}
+
+const char *redirect_exe(void)
+{
+	return *program.link ? program.link : lower.upper.exe;
+}
+
+/* Calls that follow a link in the path that is their argument AT: always (FLAGS is -1), unless the bits UNLESS are set
+ * in the argument FLAGS, or only if the bits IF are. */
+static const struct {
+	uint64_t nr;
+	int at, flags;
+	unsigned unless, if_set;
+} followers[] = {
+	{SYS_access, 0, -1, 0, 0},
+	{SYS_chmod, 0, -1, 0, 0},
+	{SYS_chown, 0, -1, 0, 0},
+	{SYS_creat, 0, -1, 0, 0},
+	{SYS_faccessat, 1, -1, 0, 0},
+	{SYS_faccessat2, 1, 3, AT_SYMLINK_NOFOLLOW, 0},
+	{SYS_fchmodat, 1, -1, 0, 0},
+	{SYS_fchmodat2, 1, 3, AT_SYMLINK_NOFOLLOW, 0},
+	{SYS_fchownat, 1, 4, AT_SYMLINK_NOFOLLOW, 0},
+	{SYS_futimesat, 1, -1, 0, 0},
+	{SYS_getxattr, 0, -1, 0, 0},
+	{SYS_inotify_add_watch, 1, 2, IN_DONT_FOLLOW, 0},
+	{SYS_linkat, 1, 4, 0, AT_SYMLINK_FOLLOW},
+	{SYS_listxattr, 0, -1, 0, 0},
+	{SYS_name_to_handle_at, 1, 4, 0, AT_SYMLINK_FOLLOW},
+	{SYS_newfstatat, 1, 3, AT_SYMLINK_NOFOLLOW, 0},
+	{SYS_removexattr, 0, -1, 0, 0},
+	{SYS_setxattr, 0, -1, 0, 0},
+	{SYS_stat, 0, -1, 0, 0},
+	{SYS_statfs, 0, -1, 0, 0},
+	{SYS_statx, 1, 2, AT_SYMLINK_NOFOLLOW, 0},
+	{SYS_truncate, 0, -1, 0, 0},
+	{SYS_utime, 0, -1, 0, 0},
+	{SYS_utimensat, 1, 3, AT_SYMLINK_NOFOLLOW, 0},
+	{SYS_utimes, 0, -1, 0, 0},
+};
+
+void redirect_followed(uint64_t nr, uint64_t a[6])
+{
+	for (unsigned i = 0; i < sizeof(followers) / sizeof(*followers); i++) {
+		if (followers[i].nr != nr || !redirect_self((const char *)a[followers[i].at]))
+			continue;
+		const unsigned flags = followers[i].flags < 0 ? 0 : (unsigned)a[followers[i].flags];
+		if (!(flags & followers[i].unless) && (flags & followers[i].if_set) == followers[i].if_set)
+			a[followers[i].at] = (uint64_t)redirect_exe();
+	}
 }
 
 /* fs/stat.c, do_readlinkat; fs/namei.c, readlink_copy */
 long redirect_readlink(uint64_t buf, int size)
 {
+	if (*program.link)
+		return raw_syscall(SYS_readlink, (long)program.link, (long)buf, size, 0, 0, 0);
 	size_t len = strlen(lower.upper.exe);
 	if (size <= 0)
 		return -EINVAL;
@@ -32,11 +93,6 @@ long redirect_readlink(uint64_t buf, int size)
 	return user_write(buf, lower.upper.exe, len) ? -EFAULT : (long)len;
 }
 
-static struct {
-	dev_t dev;
-	ino_t ino; /* 0: not known */
-} program;
-
 void redirect_program(int fd)
 {
 	struct stat st;
@@ -44,6 +100,7 @@ void redirect_program(int fd)
 		return;
 	program.dev = st.st_dev;
 	program.ino = st.st_ino;
+	snprintf(program.link, sizeof(program.link), "/proc/self/fd/%d", fd);
 }
 
 /* fs/exec.c, exe_file_deny_write_access: some kernels let the file of a running program be written.  Ours says. */

@@ -104,6 +104,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		done = other_names->paths(ev->nr, a, room);
 	if (done)
 		return 0;
+	redirect_followed(ev->nr, a);
 	switch (ev->nr) {
 	case SYS_getdents:
 	case SYS_getdents64:
@@ -174,23 +175,18 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (redirect_self((const char *)a[1]))
 			return redirect_readlink(a[2], (int)a[3]);
 		break;
-	case SYS_creat:
-	case SYS_truncate:
-		if (redirect_self((const char *)a[0]))
-			a[0] = (uint64_t)lower.upper.exe;
-		break;
 	case SYS_open:
 		if (proc_files_open((const char *)a[0], (unsigned)a[1], &made))
 			return made;
-		a[0] = (uint64_t)(redirect_self((const char *)a[0]) ? lower.upper.exe : redirected((const char *)a[0]));
+		a[0] = (uint64_t)(redirect_self((const char *)a[0]) ? redirect_exe() : redirected((const char *)a[0]));
 		other_names->paths(ev->nr, a, room);
 		break;
 	case SYS_openat: {
 		const char *asked = (const char *)a[1];
 		if (proc_files_open(asked, (unsigned)a[2], &made))
 			return made;
-		const char *path = redirect_self(asked) ? lower.upper.exe : redirected(asked);
-		if (path != asked && path != lower.upper.exe) {
+		const char *path = redirect_self(asked) ? redirect_exe() : redirected(asked);
+		if (path != asked && path != redirect_exe()) {
 			if (passing())
 				threads_lock();
 			memory_alias(path, asked);
@@ -304,6 +300,7 @@ void syscall_event(ucontext_t *uc)
 		ev->result = pass(ev, uc, &in_child);
 		if (in_child)
 			return; /* the child is at its own event 0 */
+		prctl_user_changed(nr);
 		if (watched)
 			unknown_call_after(ev);
 		ev->result = pids_out(nr, ev->args, ev->result);

@@ -83,10 +83,11 @@ struct upper_state {
 	uint64_t entry;        /* the program's entry point */
 	uint64_t interp_base;
 	uint64_t auxv_addr, auxv_len;
-	uint32_t threads_made; /* the newest thread's number */
-	uint32_t first_pid;    /* branch: the program's pid at its first start; 0: unchanged */
-	uint32_t traps;        /* instructions that trap in the upper half (instructions.h) */
-	uint32_t not_dumpable; /* PR_SET_DUMPABLE (prctl_calls.h) */
+	uint64_t arguments, variables, strings_end; /* the strings of argv and, behind them, of the environment */
+	uint32_t threads_made;                      /* the newest thread's number */
+	uint32_t first_pid;                         /* branch: the program's pid at its first start; 0: unchanged */
+	uint32_t traps;                             /* instructions that trap in the upper half (instructions.h) */
+	uint32_t not_dumpable; /* 1 minus the value that PR_GET_DUMPABLE tells the program (prctl_calls.h) */
 	struct upper_sigaction {
 		uint64_t handler, flags, restorer, mask;
 	} sigactions[65];

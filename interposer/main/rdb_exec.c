@@ -135,7 +135,6 @@ static int record(char **envp)
 		boundary_end(LOG_END_UNSUPPORTED, 126, why);
 		return 126;
 	}
-	lower_fd_close(program);
 	rc = boundary_init();
 	if (rc) {
 		rdb_warn("cannot intercept system calls: %s", strerror(-rc));
