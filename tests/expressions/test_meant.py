@@ -167,6 +167,8 @@ def test_print_at_gdbs_own_prompt(gdb: Gdb, recorded: Recorded) -> None:
     assert gdb.run("p $").endswith(" = 32\n")
     assert gdb.run("inspect -pretty on -- y1").splitlines()[0].endswith(" = 1")
     assert re.search(r"\(stdout of libc\.so\.6\)", gdb.run("print stdout"))
+    assert gdb.run("print $unset") == gdb.run("rdb-meant print $unset") == "void\n"
+    assert gdb.run("call $unset") == ""
     assert gdb.fails("print no_such_name") == 'No symbol "no_such_name" in current context.'
     gdb.run("goto end")
     assert re.search(NO_SUCH, gdb.fails("print y1"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import gdb
@@ -58,7 +60,8 @@ def execute(line: str, from_tty: bool = False) -> None:
     if _WATCH.match(command):
         expression, rest = _WATCHED.fullmatch(expression).groups("")  # type: ignore[union-attr]
         expression = quoting.unquoted(expression)  # a string literal cannot be watched
-    if _taken:
+    prints = _taken and _PRINT.match(command)
+    if prints:
         command = _PRINT.sub("call", command, count=1)
     with meant.here(expression, as_gdb=True) as means, symbols.evaluating():
         plain = predicates.in_gdbs(means.text)
@@ -79,7 +82,8 @@ def execute(line: str, from_tty: bool = False) -> None:
             )
         ):
             text = predicates.shown(expression)
-        gdb.execute(f"{command} {text}{predicates.in_gdbs(rest)}", from_tty)
+        with _void_is_said() if prints else nullcontext():
+            gdb.execute(f"{command} {text}{predicates.in_gdbs(rest)}", from_tty)
         if means.said:
             gdb.write(f" ({means.said})" if command.startswith("output") else f"({means.said})\n")
 
@@ -95,9 +99,21 @@ class Print(gdb.Command):
     def invoke(self, argument: str, from_tty: bool) -> None:
         line = f"call{'' if argument.startswith('/') else ' '}{argument}"
         try:
-            (execute if link.opened() else gdb.execute)(line, from_tty)
+            with _void_is_said():
+                (execute if link.opened() else gdb.execute)(line, from_tty)
         except gdb.error as error:
             raise gdb.GdbError(str(error)) from None
+
+
+@contextmanager
+def _void_is_said() -> Iterator[None]:
+    """Prints `void` if no value has been added to GDB's history (known since GDB 12), as print
+    does and call does not."""
+    count: Any = getattr(gdb, "history_count", None)
+    before = count and count()
+    yield
+    if count and count() == before:
+        gdb.write("void\n")
 
 
 # GDB commands that cannot be replaced.  Their expression stays, but hooks choose the frame: inside
