@@ -8,6 +8,7 @@
 #include "answer/unknown_calls.h"
 #include "include/rdb.h"
 #include "answer/prctl_calls.h"
+#include "answer/seccomp_calls.h"
 #include "answer/syscall_outputs.h"
 
 #define A(i) (ev->args[i])
@@ -82,7 +83,8 @@ bool prctl_answered(struct event *ev, long *result)
 	case SET_MEMORY_MERGE:
 	case SET_MEMORY_MERGE + 1: return false;
 	case SET_VMA: *result = 0; return true; /* ignored: only the name of a mapping */
-	case PR_GET_SECCOMP: *result = 0; return true;
+	case PR_GET_SECCOMP: *result = seccomp_mode(thread_self(), prctl(PR_GET_SECCOMP) > 0); return true;
+	case PR_SET_SECCOMP: *result = seccomp_answered(ev); return true;
 	case PR_GET_TSC: *result = user_write(A(1), &(int){PR_TSC_ENABLE}, sizeof(int)); return true;
 	case PR_GET_TID_ADDRESS:
 		*result = user_write(A(1), &thread_self()->upper.clear_child_tid, sizeof(uint64_t));
@@ -100,7 +102,6 @@ bool prctl_answered(struct event *ev, long *result)
 			refused_prctl((unsigned)A(0), "the kernel would refuse rdb's patches of the program's "
 						      "instructions");
 		return true;
-	case PR_SET_SECCOMP:
 	case PR_SET_MM:
 	case SET_DISPATCH:
 		*result = -EINVAL;
@@ -119,6 +120,8 @@ void prctl_done(const struct event *ev)
 		snprintf(thread_self()->upper.name, sizeof(thread_self()->upper.name), "%.15s", (const char *)P(1));
 	else if (A(0) == PR_SET_DUMPABLE)
 		lower.upper.not_dumpable = !A(1);
+	else if (A(0) == PR_SET_SECCOMP)
+		seccomp_done(ev);
 }
 
 /* proc(5), suid_dumpable: a process whose user, group or capabilities change is no longer dumpable. */

@@ -13,6 +13,7 @@
 #include "space/ends.h"
 #include "answer/memory_calls.h"
 #include "answer/proc_files.h"
+#include "answer/seccomp_calls.h"
 #include "task/signals.h"
 #include "task/thread.h"
 
@@ -192,12 +193,13 @@ static uint64_t *shown_as(struct signals_shown *shown, const char *line)
 	return NULL;
 }
 
-/* proc(5): the kernel's file with our own values for signals and the number of threads. */
+/* proc(5): the kernel's file with our own values for signals, filters and the number of threads. */
 static int put_status(int fd, const struct thread *t)
 {
 	static char text[16384];
 	char path[64];
 	struct signals_shown shown = {0};
+	unsigned filters = 0; /* of the kernel */
 	snprintf(path, sizeof(path), "/proc/self/task/%d/status", t->carrier);
 	const int from = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (from < 0)
@@ -212,11 +214,20 @@ static int put_status(int fd, const struct thread *t)
 			char made[64];
 			if (!pass && value)
 				*value = strtoul(line + 7, NULL, 16);
+			if (!pass && !strncmp(line, "Seccomp_filters:", 16))
+				filters = (unsigned)strtoul(line + 16, NULL, 10);
 			end += *end == '\n';
 			if (pass && value)
 				put(fd, made,
 				    (size_t)snprintf(made, sizeof(made), "%.7s\t%016lx\n", line,
 						     (unsigned long)*value));
+			else if (pass && !strncmp(line, "Seccomp:", 8))
+				put(fd, made,
+				    (size_t)snprintf(made, sizeof(made), "Seccomp:\t%d\n", seccomp_mode(t, filters)));
+			else if (pass && !strncmp(line, "Seccomp_filters:", 16))
+				put(fd, made,
+				    (size_t)snprintf(made, sizeof(made), "Seccomp_filters:\t%u\n",
+						     seccomp_filters(t, filters)));
 			else if (pass && !strncmp(line, "Threads:", 8))
 				put(fd, made, (size_t)snprintf(made, sizeof(made), "Threads:\t%u\n", lower.threads));
 			else if (pass)

@@ -14,6 +14,7 @@
 #include "arch/registers.h"
 #include "crossing/arrivals.h"
 #include "crossing/boundary.h"
+#include "crossing/filters.h"
 #include "base/user.h"
 #include "crossing/piling.h"
 #include "base/cpu_features.h"
@@ -198,6 +199,9 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 		seccomp_leave();
 		lower.ended = true;
 		mode_switch(&mode_pass);
+		rc = filters_to_kernel(thread_self()->upper.filter);
+		if (rc)
+			rdb_fatal("child %d: its filters (seccomp) cannot be set: %s", lower.pid, strerror(-rc));
 	} else if (recording()) {
 		begin_recording(uc, number);
 	}

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include "answer/seccomp_calls.h"
 #include "base/user.h"
 
 #define A(i) (ev->args[i])
@@ -189,6 +190,8 @@ static void in_prctl(struct event *ev)
 {
 	if (A(0) == PR_SET_NAME)
 		in_string(ev, A(1));
+	else if (A(0) == PR_SET_SECCOMP)
+		in_seccomp(ev);
 }
 
 static void in_reboot(struct event *ev)

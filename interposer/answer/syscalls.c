@@ -32,6 +32,7 @@
 #include "task/signals.h"
 #include "answer/open_notes.h"
 #include "answer/redirect.h"
+#include "answer/seccomp_calls.h"
 #include "answer/syscall_inputs.h"
 #include "answer/syscall_outputs.h"
 #include "answer/syscall_table.h"
@@ -209,6 +210,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 			return result;
 		break;
 	}
+	case SYS_seccomp: return seccomp_answered(ev);
 	case SYS_signalfd:
 	case SYS_signalfd4:
 		if (a[2] == sizeof(mask) && !user_read(&mask, a[1], sizeof(mask)))
@@ -238,6 +240,8 @@ void syscall_event(ucontext_t *uc)
 	uc_arguments(uc, args);
 	const struct row *row = syscall_row(nr);
 	enum class class = row ? row->class : UNKNOWN;
+	if (thread_self()->upper.filter && seccomp_forbids(uc, (uint32_t)nr, args))
+		return;
 	if (lower.mode->cut && lower.mode->cut(uc, (uint32_t)nr, args))
 		return;
 	if (!lower.started && (nr == SYS_clone || nr == SYS_clone3 || nr == SYS_fork || nr == SYS_vfork))
@@ -319,6 +323,8 @@ void syscall_event(ucontext_t *uc)
 		lower.mode->after_syscall(ev);
 	if (nr == SYS_prctl)
 		prctl_done(ev);
+	if (nr == SYS_seccomp)
+		seccomp_done(ev);
 	UC_RESULT(uc) = (uint64_t)ev->result;
 	if (ev->result == SIGNALS_RESTART) {
 		/* the handler runs first, then the program repeats the call */

@@ -2,7 +2,7 @@
 #ifndef RDB_HANDED_ON_H
 #define RDB_HANDED_ON_H
 
-enum { OPTIONS_MOST = 80, NUMBER_TEXT = 24 };
+enum { OPTIONS_MOST = 80, NUMBER_TEXT = 32 };
 
 /* Receivers. */
 enum {

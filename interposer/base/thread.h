@@ -40,7 +40,8 @@ struct upper_thread {
 	uint64_t sigalt_flags;
 	uint64_t clear_child_tid;
 	uint64_t robust_list, robust_len;
-	char name[16]; /* prctl(2), PR_SET_NAME */
+	uint64_t filter; /* the newest of its filters for system calls (crossing/filters.h); 0: it has none */
+	char name[16];   /* prctl(2), PR_SET_NAME */
 };
 
 enum thread_state {
@@ -106,6 +107,7 @@ struct thread {
 	uint32_t speed_left;   /* for so many events; */
 	uint32_t late_in;      /* it is late in so many; 0: not drawn yet */
 	uint32_t reminded;     /* signals_remind(): a reminder is on its way */
+	bool no_new_privs;     /* its carrier must get no_new_privs before its next call (seccomp(2), TSYNC) */
 	bool unmade; /* the call to which signals_syscall() answered -EINTR was not made: the signal came first */
 	volatile uint64_t pending; /* bits of the signals that it must deliver */
 	uint64_t claimed;          /* bits of info[] in use: of pending signals, and while one is put in or out */

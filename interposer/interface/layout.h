@@ -21,6 +21,8 @@
 #define GATE_CODE_SYSCALL 32
 #define RDB_UPCALL_ROOM 256          /* below the stack pointer at the gate, before an upcall's frame */
 #define RDB_VDSO 0x101080000000ul    /* the program's vDSO (vdso.S) */
+#define RDB_FILTERS 0x101090000000ul /* its filters for system calls (filters.h) */
+#define RDB_FILTERS_END 0x1010a0000000ul
 #define RDB_SCRATCH 0x101100000000ul /* buffers handed to upcalls (host.h) */
 #define RDB_SCRATCH_END 0x101200000000ul
 #define RDB_PROG 0x102000000000ul   /* a PIE program */

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/lower.h"
 #include "base/seccomp.h"
 #include "arch/machine.h"
+#include "crossing/filters.h"
 #include "base/cpu_features.h"
+#include "base/descriptors.h"
 #include "base/handed_on.h"
 #include "base/limit.h"
 #include "base/probe.h"
@@ -71,6 +74,36 @@ static const char *give_sigmask(unsigned to, char room[NUMBER_TEXT])
 {
 	(void)to;
 	snprintf(room, NUMBER_TEXT, "%lx", (unsigned long)thread_self()->upper.sigmask);
+	return room;
+}
+
+/* DESCRIPTOR:ADDRESS of the newest one (crossing/filters.h) */
+static void take_filters(const char *text)
+{
+	char *end;
+	const int fd = (int)strtol(text, &end, 10);
+	const int rc = *end == ':' ? filters_take_over(fd) : -EINVAL;
+	if (rc) {
+		fprintf(stderr, "rdb: the filters of the program before (seccomp) cannot be read: %s\n", strerror(-rc));
+		exit(125);
+	}
+	thread_self()->upper.filter = strtoul(end + 1, NULL, 16);
+	close(fd);
+}
+
+static const char *give_filters(unsigned to, char room[NUMBER_TEXT])
+{
+	static int fd;
+	const uint64_t newest = thread_self()->upper.filter;
+	(void)to;
+	if (!newest)
+		return NULL;
+	if (fd) /* an execve has failed since */
+		lower_fd_close(fd);
+	fd = filters_hand_on();
+	if (fd < 0)
+		rdb_fatal("the program's filters (seccomp) cannot be handed on: %s", strerror(-fd));
+	snprintf(room, NUMBER_TEXT, "%d:%lx", fd, (unsigned long)newest);
 	return room;
 }
 

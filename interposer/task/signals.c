@@ -122,7 +122,8 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 	struct sigaction sa = {.sa_handler = SIG_DFL};
 	sigaction(sig, &sa, NULL);
 	int prot;
-	if (info->si_code <= 0 || sig == SIGTRAP || (sig == SIGBUS && ends_at((uint64_t)info->si_addr, &prot)))
+	const bool again = BIT(sig) & (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE)) && info->si_code > 0;
+	if (!again || (sig == SIGBUS && ends_at((uint64_t)info->si_addr, &prot)))
 		die(sig); /* the instruction would not raise the same again */
 }
 

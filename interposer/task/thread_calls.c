@@ -35,6 +35,7 @@ static struct thread *prepare(const ucontext_t *uc, const struct clone_request *
 		.sigmask = mine->sigmask,
 		.clear_child_tid = r->flags & CLONE_CHILD_CLEARTID ? r->child_tid : 0,
 		.tls = r->flags & CLONE_SETTLS ? r->tls : mine->tls,
+		.filter = mine->filter,
 	};
 	memcpy(u.name, mine->name, sizeof(u.name));
 	struct thread *t = threads_add(&u);

@@ -18,7 +18,8 @@ from conftest import Build, Rdb
 from rdb.paths import rdb_exec_path
 from rdb.recording import open_job
 
-STATUS = ("/bin/grep", "Seccomp", "/proc/self/status")
+# The kernel's file by another name: in its own the program sees only its own filters.
+STATUS = ("/bin/grep", "Seccomp", "/proc//self/status")
 
 
 @pytest.fixture(autouse=True)

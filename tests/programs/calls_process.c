@@ -60,8 +60,8 @@ static void refused(void)
 {
 	NEED(syscall(425 /* io_uring_setup */, 8, NULL) == -1 && errno == ENOSYS);
 	NEED(syscall(SYS_userfaultfd, 0) == -1 && errno == ENOSYS);
-	NEED(prctl(PR_SET_SECCOMP, 2, NULL) == -1 && errno == EINVAL);
-	NEED(syscall(SYS_seccomp, 1, 0, NULL) == -1 && errno == EINVAL);
+	NEED(prctl(PR_SET_SECCOMP, 2, NULL) == -1 && errno == EFAULT);
+	NEED(syscall(SYS_seccomp, 1, 0, NULL) == -1 && errno == EFAULT);
 	NEED(syscall(SYS_ptrace, 0, 0, 0, 0) == -1 && errno == EPERM);
 	struct perf_event_attr pe = {.size = sizeof(pe)};
 	NEED(syscall(SYS_perf_event_open, &pe, 0, -1, -1, 0) == -1 && errno == ENOSYS);

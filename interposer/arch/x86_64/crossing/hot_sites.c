@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include "arch/registers.h"
 #include "crossing/boundary.h"
+#include "crossing/filters.h"
 #include "interface/gate.h"
 #include "arch/x86_64/text/hot_stubs.h"
 #include "arch/x86_64/text/starts.h"
@@ -183,7 +184,7 @@ uint64_t hot_syscall(ucontext_t *uc, uint64_t tls)
 {
 	struct thread *self = thread_self();
 	self->upper.tls = tls;
-	if (!hot_context_will_do(self)) {
+	if (!hot_context_will_do(self) || !filters_answer(self, uc)) {
 		UC_REG(uc, RIP) -= 2;
 		UC_REG(uc, RCX) = UC_REG(uc, RIP);
 		UC_REG(uc, R11) = RDB_GATE;
