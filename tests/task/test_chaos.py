@@ -37,7 +37,10 @@ def test_what_is_right_stays_right(kind: str, flag: str, build: Build, rdb: Rdb)
     replay_agrees(rdb, kind)
 
 
-@pytest.mark.parametrize("how", ["recv", "irecv", "probe", "iprobe", "mprobe", "improbe"])
+HOW_RECEIVED = ["recv", "irecv", "probe", "iprobe", "mprobe", "improbe"]
+
+
+@pytest.mark.parametrize("how", [*HOW_RECEIVED, "sendrecv", "sendrecv_replace"])
 def test_any_source_takes_any_message(how: str, build: Build, rdb: Rdb) -> None:
     """Ten times two messages wait.  All have one order in (2/3)^10 of the runs, since the receiver,
     which sends nothing, is picked as often; three runs in a row once in 200,000 times."""

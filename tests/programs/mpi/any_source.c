@@ -17,6 +17,11 @@ static int next(const char *how)
 	else if (!strcmp(how, "irecv")) {
 		MPI_Irecv(&from, 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &request);
 		MPI_Wait(&request, &status);
+	} else if (!strcmp(how, "sendrecv")) {
+		MPI_Sendrecv(NULL, 0, MPI_INT, MPI_PROC_NULL, TAG, &from, 1, MPI_INT, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD,
+			     &status);
+	} else if (!strcmp(how, "sendrecv_replace")) {
+		MPI_Sendrecv_replace(&from, 1, MPI_INT, MPI_PROC_NULL, TAG, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &status);
 	} else if (!strcmp(how, "mprobe")) {
 		MPI_Mprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &message, &status);
 		MPI_Mrecv(&from, 1, MPI_INT, &message, &status);

@@ -291,8 +291,11 @@ int64_t real_Sendrecv(const uint64_t *a)
 	if (apart() || observer || exchange_sent())
 		return exchange((void *)a[0], (int)a[1], sent, (int)a[3], (int)a[4], (void *)a[5], (int)a[6], type,
 				(int)a[8], (int)a[9], comm, (void *)a[11]);
+
+	const int source = picked_source((int)a[8], (int)a[9], comm);
+
 	rc = BLOCKING(PMPI_Sendrecv((void *)a[0], (int)a[1], sent->o.real, (int)a[3], (int)a[4], (void *)a[5],
-				    (int)a[6], type->o.real, (int)a[8], (int)a[9], comm->o.real, &status));
+				    (int)a[6], type->o.real, source, (int)a[9], comm->o.real, &status));
 	if (has_come(rc))
 		note_send(comm, (int)a[3], (int)a[4], (void *)a[0], (int)a[1], sent, 0);
 	return received(rc, (void *)a[5], (int)a[6], type, comm, &status, (void *)a[11], receive_posted());
@@ -309,7 +312,10 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 	if (apart() || observer || exchange_sent())
 		return exchange((void *)a[0], (int)a[1], type, (int)a[3], (int)a[4], (void *)a[0], (int)a[1], type,
 				(int)a[5], (int)a[6], comm, (void *)a[8]);
-	rc = BLOCKING(PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], (int)a[5],
+
+	const int source = picked_source((int)a[5], (int)a[6], comm);
+
+	rc = BLOCKING(PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], source,
 					    (int)a[6], comm->o.real, &status));
 	if (has_come(rc))
 		note_send(comm, (int)a[3], (int)a[4], NULL, (int)a[1], type, 0); /* its data is overwritten by now */
