@@ -40,6 +40,20 @@ def test_answers(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
     job.expect_equal()
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_answers_of_the_mpi_below(mpi: str, build: Build, tmp_path: Path) -> None:
+    """Its version, predefined attributes, handles that it hands out twice, codes of callbacks."""
+    needs(mpi)
+    program = build("mpi/alike.c", "-O1", "-w", compiler=MPICC[mpi])
+    native = launch(mpi, 2, program)
+    assert native.returncode == 0, native.stderr
+    assert len(lines(native)) == 40
+    job = record(tmp_path, mpi, 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == lines(native)
+    job.expect_equal()
+
+
 @pytest.mark.parametrize("family", ["nonblocking", "collectives", "comms"])
 @pytest.mark.parametrize(("upper", "lower"), CROSSINGS[1:])
 def test_family(upper: str, lower: str, family: str, build: Build, tmp_path: Path) -> None:

@@ -39,9 +39,12 @@ def mpi_4(mpi: str) -> list[str]:
 
 @ANY_OVER_ANY
 @pytest.mark.parametrize("way", ["old", "module", "f08"])
-def test_answers(way: str, upper: str, lower: str, tmp_path: Path) -> None:
-    """Constants by address, strings, statuses, handles, the program's own functions."""
+def test_answers(
+    way: str, upper: str, lower: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Constants by address, strings, statuses, handles, attributes, the program's own functions."""
     needs(upper, lower)
+    monkeypatch.setenv("OMPI_MCA_osc", openmpi.windows())
     program = fortran(upper, way, tmp_path)
     native = launch(upper, 2, program)
     assert native.returncode == 0, native.stderr

@@ -47,7 +47,7 @@ _rows = add
 
 # Done in the upper half alone: no event.
 _rows(
-    "Initialized Finalized Get_version Get_address Address Pcontrol Alloc_mem"
+    "Initialized Finalized Get_address Address Pcontrol Alloc_mem"
     " Free_mem Comm_create_keyval Comm_free_keyval Comm_set_attr Comm_get_attr Comm_delete_attr"
     " Keyval_create Keyval_free Attr_put Attr_get Attr_delete Type_create_keyval Type_free_keyval"
     " Type_set_attr Type_get_attr Type_delete_attr Comm_create_errhandler Comm_set_errhandler"
@@ -97,7 +97,7 @@ _rows(
 
 # Everything the standard's parameter list says is enough.
 _rows(
-    "Is_thread_main Get_library_version Get_processor_name Error_string Error_class"
+    "Is_thread_main Get_version Get_library_version Get_processor_name Error_string Error_class"
     " Add_error_class Add_error_code Add_error_string"
     " Comm_rank Comm_size Comm_remote_size Comm_test_inter Comm_group Comm_remote_group"
     " Comm_compare Comm_set_name Comm_get_name Comm_get_info Comm_get_parent"

@@ -36,11 +36,9 @@ int rdb_proxy_delete(void *proxy, void *user, unsigned class, void *handle, int 
 }
 
 /* Fortran's predefined keyvals are one more than C's. */
-static int keyval_in(int keyval)
+static int c_keyval(int keyval)
 {
-	int known = shim_keyval_in(keyval);
-
-	return known == INT32_MAX ? shim_keyval_in(keyval - 1) : known;
+	return shim_keyval_in(keyval) == INT32_MAX ? keyval - 1 : keyval;
 }
 
 static int set(unsigned class, int64_t handle, int keyval, void *value, int type)
@@ -51,14 +49,12 @@ static int set(unsigned class, int64_t handle, int keyval, void *value, int type
 
 static int get(unsigned class, int64_t handle, int keyval, void *value, int *flag)
 {
-	int known = keyval_in(keyval), err;
+	int known = c_keyval(keyval), err;
 	int64_t number = 0;
 
-	err = rdb_attr_number(class, shim_in(class, handle), known, &number, flag, "MPI_Comm_get_attr");
-	if (known == keyval_in(MPI_HOST) || known == keyval_in(MPI_IO))
-		number = shim_rank_out((int)number);
+	err = rdb_attr_number(class, shim_in(class, handle), shim_keyval_in(known), &number, flag, "MPI_Comm_get_attr");
 	if (!err && *flag)
-		*(int64_t *)value = number;
+		*(int64_t *)value = shim_attribute_value(known, number);
 	return shim_error_out(err);
 }
 

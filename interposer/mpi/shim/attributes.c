@@ -1,18 +1,31 @@
 /* Predefined attributes, whose values may be constants that differ between ABIs; and MPI_Pcontrol. */
 #include "shim.h"
 
+int64_t shim_attribute_value(int keyval, int64_t value)
+{
+	switch (keyval) {
+	case MPI_HOST:
+	case MPI_IO: return shim_rank_out((int)value);
+	case MPI_WIN_CREATE_FLAVOR: return shim_flavor_out((int)value);
+	case MPI_WIN_MODEL: return shim_model_out((int)value);
+	}
+	return value;
+}
+
 /* The program gets a pointer to the value. */
 static const int *translated(int keyval, const int *value)
 {
 	static int host, io, flavor, model;
+	int *const own = keyval == MPI_HOST                ? &host
+			 : keyval == MPI_IO                ? &io
+			 : keyval == MPI_WIN_CREATE_FLAVOR ? &flavor
+			 : keyval == MPI_WIN_MODEL         ? &model
+							   : NULL;
 
-	switch (keyval) {
-	case MPI_HOST: host = shim_rank_out(*value); return &host;
-	case MPI_IO: io = shim_rank_out(*value); return &io;
-	case MPI_WIN_CREATE_FLAVOR: flavor = shim_flavor_out(*value); return &flavor;
-	case MPI_WIN_MODEL: model = shim_model_out(*value); return &model;
-	}
-	return value;
+	if (!own)
+		return value;
+	*own = (int)shim_attribute_value(keyval, *value);
+	return own;
 }
 
 int shim_attribute(int rc, int keyval, const int **value, const int *flag)

@@ -57,6 +57,7 @@ int shim_keyval_out(int keyval);
 
 /* attributes.c: predefined attributes, after the core has answered; returns the ABI's error code. */
 int shim_attribute(int rc, int keyval, const int **value, const int *flag);
+int64_t shim_attribute_value(int keyval, int64_t value);
 #define SHIM_GET_ATTR(name, class, handle_type) \
 	extern int core_##name(const void *, int, const void *, const void *); \
 	EXPORT int P##name(handle_type handle, int keyval, void *value, int *flag); \

@@ -129,7 +129,7 @@ static int act(unsigned class, void *handle, int code, const char *name)
 
 int rdb_error(MPI_Comm comm, int64_t result, const char *name)
 {
-	uint32_t id = (uint32_t)(result >> 32);
+	uint32_t id = result < 0 ? 0 : (uint32_t)(result >> 32); /* Open MPI may return a negative code */
 
 	/* An error about an invalid communicator goes to MPI_COMM_WORLD's handler. */
 	return act(RDB_COMM, comm_handle(id ? id : rdb_id(RDB_COMM, comm)), (int)result, name);

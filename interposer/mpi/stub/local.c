@@ -109,11 +109,13 @@ RDB_MPI(int, T_init_thread, int required, int *provided)
 			     (uint64_t[]){(uint64_t)(int64_t)required, (uint64_t)provided, (uint64_t)&rdb_predefined});
 }
 
-/* Attributes of MPI_COMM_SELF are deleted first (MPI 3.1, 8.7.1). */
+/* Attributes of MPI_COMM_SELF are deleted first (MPI 3.1, 8.7.1); MPIs delete those of MPI_COMM_WORLD, too. */
 RDB_MPI(int, Finalize, void)
 {
 	int err = initialized ? rdb_attrs_delete_all(RDB_COMM, MPI_COMM_SELF) : 0;
 
+	if (!err && initialized)
+		err = rdb_attrs_delete_all(RDB_COMM, MPI_COMM_WORLD);
 	if (err)
 		return rdb_error(MPI_COMM_WORLD, err, "MPI_Finalize");
 	if (!rdb_sessions_open())
@@ -139,13 +141,6 @@ RDB_MPI(int, Abort, MPI_Comm comm, int errorcode)
 	rdb_call(RDB_Abort, 3, (uint64_t[]){rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)errorcode, 0});
 	raw_syscall(SYS_exit_group, errorcode, 0, 0, 0, 0, 0);
 	__builtin_trap();
-}
-
-RDB_MPI(int, Get_version, int *version, int *subversion)
-{
-	*version = 3;
-	*subversion = 1;
-	return MPI_SUCCESS;
 }
 
 static double as_double(int64_t bits)

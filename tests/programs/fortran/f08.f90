@@ -60,6 +60,7 @@ program f08
   type(MPI_Errhandler) :: handler
   type(MPI_Datatype) :: type, types(2)
   type(MPI_Info) :: info
+  type(MPI_Win) :: window
   include 'body.inc'
   print '(i0,a,2i4)', rank, ': from ', status%MPI_SOURCE, status%MPI_TAG
   include 'attributes.inc'

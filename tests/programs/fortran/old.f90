@@ -10,7 +10,7 @@ program old
   integer :: key, code, sent(2), got(2), counts(2), offsets(2)
   logical :: there
   character(len=20) :: text
-  integer other, handler, type, types(2), info
+  integer other, handler, type, types(2), info, window
   external copied, deleted, failed
   include 'body.inc'
   print '(i0,a,2i4)', rank, ': from ', status(MPI_SOURCE), status(MPI_TAG)

@@ -15,7 +15,7 @@ static int called(const struct generalized *g, void *fn, uint64_t argument)
 	int rc = (int)host->upcall(fn, args, 2, NULL, 0);
 
 	host->hold(held);
-	return rc;
+	return error_in(rc);
 }
 
 static int query(void *state, MPI_Status *status)
@@ -33,7 +33,7 @@ static int query(void *state, MPI_Status *status)
 	status_in(status, upper);
 	status->MPI_ERROR = error; /* the function must not set it: MPI-3.1, 12.2 */
 	host->hold(held);
-	return rc;
+	return error_in(rc);
 }
 
 static int released(void *state)
@@ -50,7 +50,7 @@ static int released(void *state)
 	int rc = (int)host->upcall(fn, &copy.extra, 1, NULL, 0);
 
 	host->hold(held);
-	return rc;
+	return error_in(rc);
 }
 
 static int cancelled(void *state, int complete)

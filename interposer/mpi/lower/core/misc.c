@@ -114,7 +114,7 @@ int64_t real_Type_get_contents(const uint64_t *a)
  * keeps as an int behind a pointer.  The stub asks for each once. */
 int64_t real_Comm_get_attr(const uint64_t *a)
 {
-	int *value = NULL, flag = 0, appnum = host->appnum;
+	int *value = NULL, flag = 0, appnum = host->appnum, rank;
 	int rc = PMPI_Comm_get_attr(MPI_COMM_WORLD, (int)a[1], &value, &flag);
 
 	if (rc != MPI_SUCCESS)
@@ -122,6 +122,10 @@ int64_t real_Comm_get_attr(const uint64_t *a)
 	if (host->worlds && (int)a[1] == MPI_APPNUM) {
 		value = &appnum; /* the recorded one; the real MPI has that of the restart's launcher */
 		flag = true;
+	}
+	if (flag && value && ((int)a[1] == MPI_HOST || (int)a[1] == MPI_IO)) {
+		rank = rank_out(*value);
+		value = &rank;
 	}
 	put((void *)a[3], &flag, sizeof(flag));
 	if (flag && value)

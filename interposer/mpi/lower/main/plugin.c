@@ -28,8 +28,8 @@ static void out_of_order(const char *name)
 
 static bool any_time(unsigned index)
 {
-	return index == RDB_Init || index == RDB_Init_thread || index == RDB_Get_library_version ||
-	       index == RDB_Error_class || index == RDB_Error_string ||
+	return index == RDB_Init || index == RDB_Init_thread || index == RDB_Get_version ||
+	       index == RDB_Get_library_version || index == RDB_Error_class || index == RDB_Error_string ||
 	       !strncmp(real_functions[index].name, "MPI_T_", 6);
 }
 

@@ -191,9 +191,29 @@ void object_release(struct vobject *object)
 	table->unused = object;
 }
 
+/* The MPI hands out a type of MPI_Type_create_f90_real and its kin each time that it is asked for: one handle for it. */
+static struct vobject *f90_type(MPI_Datatype real)
+{
+	int integers, addresses, types, combiner = MPI_COMBINER_NAMED;
+	struct vobject *object;
+
+	PMPI_Type_get_envelope(real, &integers, &addresses, &types, &combiner);
+	if (combiner != MPI_COMBINER_F90_REAL && combiner != MPI_COMBINER_F90_COMPLEX &&
+	    combiner != MPI_COMBINER_F90_INTEGER)
+		return NULL;
+	EACH_PLAIN(RDB_TYPE, object)
+	if (object->real == BITS(real))
+		return object;
+	return NULL;
+}
+
 struct vtype *type_new(MPI_Datatype real)
 {
-	struct vtype *type = (struct vtype *)object_new(RDB_TYPE, real);
+	struct vobject *known = f90_type(real);
+	struct vtype *type = (struct vtype *)(known ? known : object_new(RDB_TYPE, real));
+
+	if (known)
+		return type;
 
 	if (type->o.id >= RDB_FIRST_DYNAMIC)
 		type_describe(type);
