@@ -77,7 +77,7 @@ def test_integers(mpi: str, tmp_path: Path) -> None:
     program = fortran(mpi, "integers", tmp_path, *mpi_4(mpi))
     native = launch(mpi, 1, program, tmp_path / "data")
     assert native.returncode == 0, native.stderr
-    assert len(lines(native)) == 9, native.stdout
+    assert len(lines(native)) == 12, native.stdout
     job = record(tmp_path, mpi, 1, program, tmp_path / "data")
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == lines(native)

@@ -28,6 +28,8 @@ FORTRAN = {
       "multiple_argvs_f2c", "string_c2f", "string_f2c")),
     *(f"ompi_info_get{what}" for what in ("", "_nthkey", "_valuelen")),
     "ompi_datatype_match_size", "ompi_errhandler_create", "ompi_errhandler_invoke",
+    *(f"mpi_{kind}{name}_fn{end}" for kind in ("", "comm_", "type_", "win_")
+      for name in ("dup", "null_copy", "null_delete") for end in ("", "_", "__")),
 }  # fmt: skip
 # Its nonblocking collectives look into the request that they get.
 REQUEST_LOOKED_INTO = {

@@ -117,3 +117,34 @@ EXPORT int ompi_errhandler_invoke(void *errhandler __attribute__((unused)), void
 		return rdb_error_on(class, object, code, name);
 	return rdb_error(class == RDB_COMM ? object : MPI_COMM_WORLD, code, name);
 }
+
+/* Fortran's MPI_COMM_DUP_FN and its kin, under each name that a compiler gives them. */
+#define PREDEFINED(name, ...) \
+	EXPORT void name##_(__VA_ARGS__); \
+	EXPORT __typeof__(name##_) name __attribute__((alias(#name "_"))); \
+	EXPORT __typeof__(name##_) name##__ __attribute__((alias(#name "_"))); \
+	EXPORT void name##_(__VA_ARGS__)
+#define UNUSED __attribute__((unused))
+#define PREDEFINED_CALLBACKS(kind, type) \
+	PREDEFINED(mpi_##kind##dup_fn, MPI_Fint *handle UNUSED, MPI_Fint *keyval UNUSED, type *extra UNUSED, type *in, \
+		   type *out, MPI_Fint *flag, MPI_Fint *err) \
+	{ \
+		*out = *in; \
+		*flag = 1; \
+		*err = MPI_SUCCESS; \
+	} \
+	PREDEFINED(mpi_##kind##null_copy_fn, MPI_Fint *handle UNUSED, MPI_Fint *keyval UNUSED, type *extra UNUSED, \
+		   type *in UNUSED, type *out UNUSED, MPI_Fint *flag, MPI_Fint *err) \
+	{ \
+		*flag = 0; \
+		*err = MPI_SUCCESS; \
+	} \
+	PREDEFINED(mpi_##kind##null_delete_fn, MPI_Fint *handle UNUSED, MPI_Fint *keyval UNUSED, type *value UNUSED, \
+		   type *extra UNUSED, MPI_Fint *err) \
+	{ \
+		*err = MPI_SUCCESS; \
+	}
+PREDEFINED_CALLBACKS(, MPI_Fint)
+PREDEFINED_CALLBACKS(comm_, MPI_Aint)
+PREDEFINED_CALLBACKS(type_, MPI_Aint)
+PREDEFINED_CALLBACKS(win_, MPI_Aint)

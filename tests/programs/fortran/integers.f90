@@ -28,6 +28,26 @@ program integers
   call MPI_Comm_free(comm, ierr)
   call MPI_Attr_delete(MPI_COMM_WORLD, key, ierr)
   call MPI_Keyval_free(key, ierr)
+  call MPI_Keyval_create(MPI_DUP_FN, MPI_NULL_DELETE_FN, key, 0, ierr)
+  call MPI_Attr_put(MPI_COMM_WORLD, key, -9, ierr)
+  call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+  call MPI_Attr_get(comm, key, val, there, ierr)
+  print *, rank, 'dup fn', val, there
+  call MPI_Attr_delete(MPI_COMM_WORLD, key, ierr)
+  call MPI_Comm_free(comm, ierr)
+  call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, key, extra, ierr)
+  av = 5000000000_MPI_ADDRESS_KIND
+  call MPI_Comm_set_attr(MPI_COMM_WORLD, key, av, ierr)
+  call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+  call MPI_Comm_get_attr(comm, key, av, there, ierr)
+  print *, rank, 'comm dup fn', av, there
+  call MPI_Comm_free(comm, ierr)
+  call MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, key, extra, ierr)
+  call MPI_Type_set_attr(MPI_INTEGER, key, av, ierr)
+  call MPI_Type_dup(MPI_INTEGER, type, ierr)
+  call MPI_Type_get_attr(type, key, av, there, ierr)
+  print *, rank, 'type null copy fn', there
+  call MPI_Type_free(type, ierr)
   call get_command_argument(1, name)
   call MPI_File_open(MPI_COMM_SELF, trim(name), MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, ierr)
   offset = 16
