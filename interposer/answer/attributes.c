@@ -11,6 +11,7 @@
 #include "base/lower.h"
 #include "answer/process.h"
 #include "answer/kept_files.h"
+#include "answer/undo.h"
 
 #define A(i) (ev->args[i])
 
@@ -138,7 +139,8 @@ void attributes_before(const struct event *ev, struct attributes *a)
 	struct stat st;
 	char full[4096], place[4096];
 	a->any = a->makes = false;
-	if (!recording() || !lower.started || !target_of(ev, &t) || !kept_name_of(t.dir, t.path, t.follow, full, place))
+	if (((!recording() || !lower.started) && !undo_follows()) || !target_of(ev, &t) ||
+	    !kept_name_of(t.dir, t.path, t.follow, full, place))
 		return;
 	a->len = strlen(full) + 1;
 	if (a->len > sizeof(a->note.text))

@@ -1,4 +1,5 @@
 #include "answer/kept_files.h"
+#include "answer/attributes.h"
 #include "answer/other_names.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/apart.h"
 #include "base/lower.h"
 #include "base/copy_bytes.h"
 #include "base/descriptors.h"
@@ -17,6 +19,7 @@
 #include "space/side_files.h"
 #include "answer/process.h"
 #include "answer/kept_left.h"
+#include "answer/undo.h"
 
 /* The most bytes that are copied where the file system cannot share them; also at most 1/OF_FREE of the free space. */
 #define LARGEST (1ull << 30)
@@ -37,8 +40,16 @@ static bool too_large(int fd, uint64_t size)
 	       size > (uint64_t)there.f_bavail * (uint64_t)there.f_frsize / OF_FREE;
 }
 
-static int copy(const char *from, const char *to, uint64_t size)
+struct copying {
+	const char *from, *to;
+	uint64_t size;
+};
+
+static long copied(void *p)
 {
+	const struct copying *c = p;
+	const char *from = c->from, *to = c->to;
+	const uint64_t size = c->size;
 	int in = descriptor_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (in < 0)
 		return in;
@@ -57,7 +68,13 @@ static int copy(const char *from, const char *to, uint64_t size)
 			unlink(to);
 	}
 	close(in);
-	return n < 0 ? (int)n : 0;
+	return n < 0 ? n : 0;
+}
+
+static int copy(const char *from, const char *to, uint64_t size)
+{
+	struct copying c = {from, to, size};
+	return (int)apart(copied, &c);
 }
 
 static void job_of(char *out, size_t size)
@@ -73,7 +90,13 @@ static bool within_budget(const char *place, uint64_t size, int64_t *kept)
 	job_of(job, sizeof(job));
 	if (kept_budget(job, (int64_t)size, kept))
 		return true;
-	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+	if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		return false;
+	if (undo_follows())
+		rdb_warn("%s: --kept-budget is spent: the earlier content of this file (%lu bytes) and of further "
+			 "files is not kept; restarts from checkpoint %lu or earlier that need it are refused",
+			 place, (unsigned long)size, (unsigned long)undo_checkpoint());
+	else
 		rdb_warn("%s: --kept-budget is spent: the earlier content of this file (%lu bytes) and of further "
 			 "files is not kept beside the log; restarts from before event %lu that need it are refused",
 			 place, (unsigned long)size, (unsigned long)lower.event + 1);
@@ -101,20 +124,35 @@ static void tell_size(uint64_t size, int64_t kept)
 		job, (long)(kept >> 30));
 }
 
+static void say_lost(const char *place, uint64_t size)
+{
+	static bool said;
+	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		rdb_warn("%s: it is about to be changed, and its %lu bytes cannot be kept (too large, or no room): a "
+			 "restart from checkpoint %lu or earlier finds it changed; this is said once",
+			 place, (unsigned long)size, (unsigned long)undo_checkpoint());
+}
+
 /* going: the name is about to disappear, so the file itself can be kept under another name. */
-static void keep_file(struct kept *k, const char *place, const struct stat *st, bool going)
+static void keep_file(struct kept *k, const char *full, const char *place, const struct stat *st, bool going)
 {
 	static uint32_t made;
 	int64_t kept;
 	char name[4096 + 32];
 	k->note.head.size = (uint64_t)st->st_size;
 	k->note.head.mode = st->st_mode;
-	if (kept_is_left(st)) {
+	if (undo_follows()) {
+		k->kept = true;
+		k->alone = st->st_nlink <= 1;
+		k->dev = st->st_dev;
+		k->ino = st->st_ino;
+		k->spent = undo_is_new(st, full);
+	} else if (kept_is_left(st)) {
 		k->note.head.was = RDB_WAS_SAME;
 		return;
 	}
 	k->note.head.was = RDB_WAS_LOST;
-	if (lower.opt.keep.unit != LIMIT_NONE)
+	if (k->spent || (recording() && lower.opt.keep.unit != LIMIT_NONE))
 		return; /* a bounded recording would grow without bound */
 	if (!st->st_size) {
 		k->note.head.was = RDB_WAS_EMPTY;
@@ -124,8 +162,12 @@ static void keep_file(struct kept *k, const char *place, const struct stat *st, 
 		k->note.head.number = 1;
 		return;
 	}
-	k->note.head.number = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
-	kept_name(name, sizeof(name), k->note.head.number);
+	if (undo_follows()) {
+		undo_kept_name(name, sizeof(name), &k->note.head.number);
+	} else {
+		k->note.head.number = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+		kept_name(name, sizeof(name), k->note.head.number);
+	}
 	const bool alone = going && st->st_nlink == 1 && st->st_size > SMALL; /* others could see that it has another
 									       * name */
 	if (alone && (uint64_t)st->st_size <= LARGEST && !link(place, name)) {
@@ -136,9 +178,12 @@ static void keep_file(struct kept *k, const char *place, const struct stat *st, 
 	} else {
 		k->note.head.number = 0;
 		drop(k);
+		if (undo_follows())
+			say_lost(place, k->note.head.size);
 		return;
 	}
-	side_file_whole(name);
+	if (recording())
+		side_file_whole(name);
 	tell_size(k->note.head.size, kept);
 }
 
@@ -177,6 +222,8 @@ static bool whole(int dir, const char *path, bool follow, char *out)
 		*end = 0;
 	if (!other_names->whole(AT_FDCWD, joined, out, follow))
 		return false;
+	if (undo_follows() && !strncmp(out, "/dev/shm/", 9))
+		return true; /* without a log nothing else keeps it */
 	return !recorded(out) && strncmp(out, "/proc/", 6) && strncmp(out, "/sys/", 5) && strncmp(out, "/dev/", 5);
 }
 
@@ -185,7 +232,7 @@ static bool whole(int dir, const char *path, bool follow, char *out)
 static bool place_of(const char *full, char *place)
 {
 	if (other_names->own_place(full, place))
-		return strstr(place, "/later/");
+		return undo_follows() || strstr(place, "/later/");
 	strcpy(place, full);
 	return true;
 }
@@ -210,13 +257,15 @@ static bool look(struct kept *k, const char *full, bool going)
 		return false;
 	memset(&k->note.head, 0, sizeof(k->note.head));
 	k->any = true;
+	k->kept = k->spent = false;
+	k->len = 0;
 	if (lstat(place, &st)) {
 		k->note.head.was = errno == ENOENT ? RDB_WAS_ABSENT : RDB_WAS_LOST;
 		return true;
 	}
 	k->note.head.mode = st.st_mode;
 	if (S_ISREG(st.st_mode))
-		keep_file(k, place, &st, going);
+		keep_file(k, full, place, &st, going);
 	else
 		k->note.head.was = S_ISDIR(st.st_mode)    ? RDB_WAS_DIRECTORY
 				   : S_ISLNK(st.st_mode)  ? RDB_WAS_LINK
@@ -260,6 +309,27 @@ static void two(struct kept *k, int from_dir, uint64_t from, int to_dir, uint64_
 	add_link(k, full);
 }
 
+static void opens_without_log(struct kept *k, int dir, uint64_t path, unsigned flags)
+{
+	struct stat st;
+	char full[4096], place[LONGEST];
+	if (!whole(dir, (const char *)path, true, full) || !place_of(full, place))
+		return;
+	const bool there = lstat(place, &st) == 0;
+	if ((there && !S_ISREG(st.st_mode)) || (!there && !(flags & O_CREAT)))
+		return;
+	if (there && flags & O_APPEND && !(flags & O_TRUNC)) {
+		k->appends = !undo_has_appended(&st);
+		k->note.head.size = (uint64_t)st.st_size;
+		k->dev = st.st_dev;
+		k->ino = st.st_ino;
+		k->len = 0;
+		add_text(k, full);
+	} else if (look(k, full, false)) {
+		add_text(k, full);
+	}
+}
+
 static void opens(struct kept *k, int dir, uint64_t path, unsigned flags)
 {
 	struct stat st;
@@ -267,6 +337,10 @@ static void opens(struct kept *k, int dir, uint64_t path, unsigned flags)
 	const bool appends = flags & O_APPEND && !(flags & O_TRUNC);
 	if ((flags & O_ACCMODE) == O_RDONLY || (flags & O_TMPFILE) == O_TMPFILE || !path)
 		return;
+	if (undo_follows()) {
+		opens_without_log(k, dir, path, flags);
+		return;
+	}
 	if (fstatat(dir, (const char *)path, &st, 0) == 0 && (appends || !S_ISREG(st.st_mode)))
 		return;
 	if (whole(dir, (const char *)path, true, full) && look(k, full, false))
@@ -276,24 +350,48 @@ static void opens(struct kept *k, int dir, uint64_t path, unsigned flags)
 static void cut_open(struct kept *k, int fd)
 {
 	char link[32], full[4096];
-	if (!kept_appends(fd))
+	struct stat st;
+	if (recording() && !kept_appends(fd))
 		return; /* its contents at open were noted */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	const ssize_t n = readlink(link, full, sizeof(full) - 1);
 	if (n <= 0)
 		return;
 	full[n] = 0;
+	if (undo_follows()) { /* opened to append after the checkpoint; else its content was noted, or is a checkpoint's */
+		if (fstat(fd, &st) || !undo_has_appended(&st))
+			return;
+		other_names->known_as(full);
+		if (recorded(full))
+			return;
+	}
 	if (look(k, full, false))
 		add_text(k, full);
 }
 
+/* A file that gets one more name may be changed by that name: what it contains is noted by its first one. */
+static void linked(const struct event *ev, struct kept *k, int dir, uint64_t path, bool follow)
+{
+	const struct attributes none = {.any = false};
+	struct event as = *ev;
+	as.nr = SYS_truncate;
+	if (undo_follows()) {
+		one(k, dir, path, follow, false);
+		undo_before(&as, k, &none);
+		k->any = false;
+		k->len = 0;
+	}
+}
+
 void kept_before(const struct event *ev, struct kept *k)
 {
-	k->any = false;
+	k->any = k->appends = k->kept = k->spent = k->alone = false;
 	k->len = 0;
-	if (!recording() || !lower.started)
+	k->seq = 0;
+	if ((!recording() || !lower.started) && !undo_follows())
 		return;
-	kept_left_before(ev);
+	if (recording())
+		kept_left_before(ev);
 	switch (ev->nr) {
 	case SYS_open: opens(k, AT_FDCWD, A(0), (unsigned)A(1)); break;
 	case SYS_openat: opens(k, (int)A(0), A(1), (unsigned)A(2)); break;
@@ -310,8 +408,12 @@ void kept_before(const struct event *ev, struct kept *k)
 	case SYS_symlink: one(k, AT_FDCWD, A(1), false, false); break;
 	case SYS_symlinkat: one(k, (int)A(1), A(2), false, false); break;
 	case SYS_link:
+		linked(ev, k, AT_FDCWD, A(0), false);
+		/* fallthrough */
 	case SYS_rename: two(k, AT_FDCWD, A(0), AT_FDCWD, A(1)); break;
 	case SYS_linkat:
+		linked(ev, k, (int)A(0), A(1), A(4) & AT_SYMLINK_FOLLOW);
+		/* fallthrough */
 	case SYS_renameat:
 	case SYS_renameat2: two(k, (int)A(0), A(1), (int)A(2), A(3)); break;
 	default: break;

@@ -1,6 +1,8 @@
 /* Files that a recorded call is about to change for good: their contents are kept beside the log, for restarts from
  * before the call (rdb/live/files/files_before.py).  Appended data and new files need no copy.  Nor does what this
- * process has written itself: its replay writes it again. */
+ * process has written itself: its replay writes it again.
+ *
+ * Without a log the same is kept after a checkpoint (answer/undo.h). */
 #ifndef RDB_KEPT_FILES_H
 #define RDB_KEPT_FILES_H
 #include "crossing/event.h"
@@ -11,6 +13,13 @@ enum { KEPT_TEXT = 3 * 1024 };
 struct kept {
 	bool any;
 	size_t len;
+	/* without a log: */
+	bool spent;   /* the content is not older than the checkpoint */
+	bool appends; /* a file is opened to append to it, and may have been older; the note has its path and its size */
+	bool kept;    /* it is a file with content, or an empty one */
+	bool alone;   /* it has no other name */
+	uint64_t dev, ino;
+	uint32_t seq; /* of the record; 0: none */
 	struct {
 		struct rdb_note_was head;
 		char text[KEPT_TEXT];

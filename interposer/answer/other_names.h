@@ -17,6 +17,8 @@ struct other_names {
 	/* The absolute path; the path of the branch's own file instead of it.  False: there is none. */
 	bool (*whole)(int dirfd, const char *path, char *out, bool follow);
 	bool (*own_place)(const char *full, char *out);
+	/* Replaces the place of such a file, LONGEST bytes, by the path that the program knows. */
+	void (*known_as)(char *place);
 	/* Writes what the next program of this process needs into its directory: 0 or -errno. */
 	int (*hand_on)(const char *dir);
 	long (*timer_create)(uint64_t clock, uint64_t how, uint64_t id);

@@ -31,6 +31,7 @@
 #include "space/cautions.h"
 #include "answer/process.h"
 #include "answer/program.h"
+#include "answer/undo.h"
 #include "answer/redirect.h"
 #include "base/descriptors.h"
 #include "answer/linker_variables.h"
@@ -194,6 +195,7 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 	if (lower.mode->forked)
 		lower.mode->forked();
 	if (lower.opt.no_children) {
+		undo_unseen();
 		traps_set(false); /* else the counter would also trap in programs that it executes */
 		lower.upper.traps = 0;
 		seccomp_leave();
@@ -397,9 +399,12 @@ static long replace(const struct words *w, char *const *variables, int program)
 	if (rc)
 		return rc;
 	int made = record ? private_mkdir(dir) : 0;
-	if (record && !made)
-		made = other_names->hand_on(dir);
-	if (made) {
+	if (!made && (record || lower.opt.board))
+		made = other_names->hand_on(record ? dir : lower.opt.dir);
+	if (made && !record) {
+		rdb_warn("%s: %s: %s does not find the copies that the branch has of files", lower.opt.dir,
+			 strerror(-made), w->name);
+	} else if (made) {
 		rdb_warn("%s: %s: %s runs unrecorded", dir, strerror(-made), w->name);
 		fill(w, false, dir);
 	}

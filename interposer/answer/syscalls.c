@@ -13,6 +13,7 @@
 #include "arch/registers.h"
 #include "task/blocking.h"
 #include "crossing/boundary.h"
+#include "base/apart.h"
 #include "base/descriptors.h"
 #include "base/user.h"
 #include "answer/socket_notes.h"
@@ -36,6 +37,7 @@
 #include "answer/syscall_inputs.h"
 #include "answer/syscall_outputs.h"
 #include "answer/syscall_table.h"
+#include "answer/undo.h"
 #include "answer/unknown_calls.h"
 #include "task/thread.h"
 #include "task/timer_calls.h"
@@ -211,6 +213,10 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		break;
 	}
 	case SYS_seccomp: return seccomp_answered(ev);
+	case SYS_fcntl:
+		if (a[1] == F_SETLK || a[1] == F_SETLKW)
+			apart_needed();
+		break;
 	case SYS_signalfd:
 	case SYS_signalfd4:
 		if (a[2] == sizeof(mask) && !user_read(&mask, a[1], sizeof(mask)))
@@ -273,6 +279,7 @@ void syscall_event(ucontext_t *uc)
 			lower.mode->before_syscall(ev);
 		kept_before(ev, &kept);
 		attributes_before(ev, &attributes);
+		undo_before(ev, &kept, &attributes);
 	}
 	if (!there && class != FAIL) {
 		if (!answered)
@@ -315,6 +322,8 @@ void syscall_event(ucontext_t *uc)
 			kept_after(ev, &kept);
 			attributes_after(ev, &attributes);
 			note_socket(ev);
+		} else if (there && undo_follows()) {
+			undo_after(ev, &kept);
 		}
 	} else if (starts_thread(ev, &clone)) {
 		thread_cloned(ev, uc, &clone);

@@ -47,6 +47,7 @@ struct options {
 	unsigned board_ranks;
 	int board_rank;
 	long mtbf_s;                   /* mean time between failures; sets the checkpoint interval; 0: not given */
+	bool undo;                     /* what is changed in files is noted from the start (answer/undo.h) */
 	bool from_image;               /* restart: go on from the image itself, replay nothing */
 	const char *replay;            /* recording to replay, or NULL */
 	bool verify;                   /* replay: without a server, to the end */
@@ -67,6 +68,7 @@ struct options {
 	int inherit;           /* descriptor of a file that lists what the program had open at its start */
 	const char *in_flight; /* file with the events whose messages were under way at the cut, one per line */
 	bool in_place;         /* continue with the original files, rolled back; else with copies in the branch */
+	bool rolled_back;      /* in_place: all files have been rolled back already */
 	uint64_t until;        /* replay: end after this event, even if the recording has grown since */
 	int agent_fd;          /* replica: socket to the server, else -1 */
 	bool sigmask_given;    /* --sigmask was given: the first thread starts with that mask */

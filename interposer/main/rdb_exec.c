@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "crossing/boundary.h"
 #include "crossing/ending.h"
+#include "base/apart.h"
 #include "base/descriptors.h"
 #include "base/cpu_features.h"
 #include "arch/thread_pointer.h"
@@ -94,6 +95,8 @@ static int record(char **envp)
 	struct loaded prog;
 	const char *why = NULL;
 	signals_inherit();
+	if (lower.opt.sigmask_given) /* the program before may have locked files */
+		apart_needed();
 	options_make_absolute();
 	int rc = lower.opt.pids ? pids_open(lower.opt.pids) : 0;
 	if (rc)
@@ -113,7 +116,7 @@ static int record(char **envp)
 	}
 	if (coordinating())
 		forget_program_before();
-	if (recording())
+	if (recording() || lower.opt.board)
 		own_handed_on(lower.opt.dir);
 	if (recording() || coordinating()) {
 		rc = log_open(lower.opt.dir);

@@ -2,6 +2,7 @@
 #include "answer/clock.h"
 #include "answer/instructions.h"
 #include "answer/other_names.h"
+#include "answer/undo.h"
 #include "answer/vfork.h"
 #include "base/chance.h"
 #include "crossing/boundary.h"
@@ -10,6 +11,7 @@
 #include "image/image.h"
 #include "replay/call_names.h"
 #include "replay/replica.h"
+#include "restart/checkpoint/coordinated.h"
 #include "restart/copies/own_files.h"
 #include "restart/process/posix_timers.h"
 #include "restart/memory/shared_again.h"
@@ -79,6 +81,7 @@ static const struct other_names names = {
 	.lists = own_lists,
 	.whole = open_whole_path,
 	.own_place = own_place_of,
+	.known_as = own_known_as,
 	.hand_on = own_hand_on,
 	.timer_create = posix_timer_create,
 	.segment = shared_segment_now,
@@ -92,5 +95,6 @@ void sources_set(void)
 	text_thread = &running;
 	image_threads = &threads;
 	other_names = &names;
+	undo_checkpoint = coordinated_newest;
 	open_owners = &live_owners;
 }

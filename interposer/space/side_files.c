@@ -35,7 +35,7 @@ void side_file_whole(const char *path)
 static bool begun_with(const char *name)
 {
 	static const char *const others[] = {"log-",  "ckpt-", "payload", "kept-",    "mpi-file-", "state-",
-					     "file-", "pids",  FILE_SUMS, "cautions", "."};
+					     "file-", "pids",  FILE_SUMS, "cautions", "own-here-", "."};
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strncmp(name, others[i], strlen(others[i])))
 			return false;

@@ -42,7 +42,7 @@ def carried(job: Job, args: argparse.Namespace) -> Iterator[tuple[Job, Path | No
     A pack that was made for this is removed afterwards; its job then is the opened pack.
     """
     given = Path(args.job)
-    if given.is_file():
+    if job.packed:  # a program in this directory may have the job's name
         yield job, given
         return
     job = gathered(job, args.at)

@@ -22,7 +22,7 @@ from rdb.cli.carrying import carried
 from rdb.cli.expand import expand_if_needed
 from rdb.cli.run import INTERRUPTED, run_foreground, say_what_may_not_replay
 from rdb.coordinate.centre import is_apart
-from rdb.coordinate.coordinated import choose_whole, unrecorded
+from rdb.coordinate.coordinated import Together, choose_whole, none_taken, unrecorded
 from rdb.environment import for_rdb_exec
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import chosen_mpi
@@ -32,9 +32,12 @@ from rdb.launch.newjob import writing
 from rdb.launch.placement import Placement, launch, placed_lines, placement
 from rdb.launch.where import Where
 from rdb.live.branch import make_branch
+from rdb.live.files import lives
 from rdb.live.files.apart_files import homes
 from rdb.live.files.file_order import copies, write_files
 from rdb.live.files.later_files import give_nothing, later_copies, write_later
+from rdb.live.files.rolled_back import finish, roll_back
+from rdb.live.files.undone import go_on_with_copies, undone
 from rdb.live.from_checkpoint import alone_in_place, needs_launcher, prepare
 from rdb.live.from_checkpoint import plan_lines as lines_of
 from rdb.live.plan import Plan, RankPlan, make_plan, plan_lines
@@ -206,7 +209,9 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
     launched = needs_launcher(job, one)
     asked = _placement(args, one.nranks, launched, mpi)
     if args.plan:
-        print("\n".join([*lines_of(job, one), *placed_lines(asked)]))
+        later = undone(job.path, one.number, one.nranks).later
+        print("\n".join([*lines_of(job, one), *later.lines(), *placed_lines(asked)]))
+        _say_lost([*later.left, *later.refused])
         return 0
     with alone_in_place(job.path, args.in_place):
         hosts = asked.names if asked.by_ssh else ()
@@ -216,21 +221,65 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
             *(asked.launcher, asked.names),
         )
         with (
+            _noted_unless_begun(job, one, branch),
             _removed_unless_begun(Path(branch), range(one.nranks), asked.names),
             prepared_hosts(open_job(branch), hosts, pack, job) as apart,
         ):
+            _roll_back(job, one, branch, args.in_place, apart)
             code = _run(branch, asked, launched, 0)
     kept = apart and args.record != "full"  # without a log nothing shows that a rank has begun
     if not kept and _remove_empty(Path(branch), range(one.nranks), asked.names if apart else ()):
         return _code_of_none(code)
     _say_copies([Path(branch) / f"rank-{rank}" for rank in range(one.nranks)])
     _say_files(Path(branch))
+    if args.record != "full":
+        _say_lost([line for line in [none_taken(Path(branch))] if line])
     print(
         f"rdb: job {Path(branch).name} (from checkpoint {one.number} of {job.name}, "
         f"exit code {code})",
         file=sys.stderr,
     )
     return code
+
+
+@contextmanager
+def _noted_unless_begun(job: Job, one: Together, branch: str) -> Iterator[None]:
+    """Notes that a branch in which no rank has begun has not changed the job's files."""
+    try:
+        yield
+    finally:
+        newest = lives.went_on(job.path)
+        here = newest is not None and newest.path == Path(branch)
+        if here and not any(_has_begun(Path(branch), rank) for rank in range(one.nranks)):
+            lives.note(job.path, one.number, None)
+
+
+def _roll_back(job: Job, one: Together, branch: str, in_place: bool, apart: bool) -> None:
+    """Files that the job has changed after the checkpoint are as they were, for the branch.
+
+    APART: its hosts have no common disk. Unsupported: a file was not kept for lack of room.
+    """
+    if job.packed or apart or is_apart(job.path):
+        why = "a pack does not hold them" if job.packed else "its hosts have no common disk"
+        _say_lost([f"files that the job had closed at the checkpoint are as they are now: {why}"])
+        return
+    for path in lives.of_same_files(job.path):
+        _say_lost(finish(path))
+    found = undone(job.path, one.number, one.nranks)
+    _say_lost(found.later.left)
+    if found.later.refused:
+        raise Unsupported(
+            found.later.refused[0], "choose a later checkpoint, or run with a larger --kept-budget"
+        )
+    if in_place and found.later.sources:
+        raise Unsupported(
+            f"{job.name} goes on with copies of files: it cannot be restarted in place",
+            "restart it without --in-place",
+        )
+    if in_place:
+        _say_lost(roll_back(found, job.path, one.number, branch))
+    else:
+        go_on_with_copies(found, branch, one.nranks)
 
 
 def _say_lost(lost: list[str]) -> None:
@@ -315,9 +364,13 @@ def _rank_options(branch: str, rank: int, plan: RankPlan) -> list[str]:
     return options
 
 
+def _has_begun(branch: Path, rank: int) -> bool:
+    return (branch / f"rank-{rank}/log-000000.seg").exists()
+
+
 def _remove_empty(branch: Path, ranks: Collection[int], hosts: Sequence[str]) -> bool:
     """Removes a branch in which a rank has not begun.  HOSTS: hosts with their own disks."""
-    begun = {rank for rank in ranks if (branch / f"rank-{rank}/log-000000.seg").exists()}
+    begun = {rank for rank in ranks if _has_begun(branch, rank)}
     if hosts:
         begun.update(recorded_elsewhere(open_job(branch), hosts))
     if begun.issuperset(ranks):

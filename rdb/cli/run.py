@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -271,6 +272,11 @@ def _unrecorded(job: str, name: str, code: int, hosts: Sequence[str]) -> int:
 
         numbers = checkpoints_elsewhere(open_job(job), hosts)
     if not numbers:
+        from rdb.coordinate.coordinated import none_taken
+
+        line = none_taken(Path(job))
+        if line:
+            print(f"rdb: job {name} ended with exit code {code}; {line}", file=sys.stderr)
         _remove(job)
         return code
     print(

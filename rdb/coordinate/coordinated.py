@@ -198,6 +198,20 @@ def _there(slot: Slot) -> bool:
     return slot.lives
 
 
+def none_taken(job: Path) -> str | None:
+    """Why no checkpoint was taken; None: none was asked for, or there is one."""
+    path = board_path(job)
+    if committed(job) or not path.exists():
+        return None
+    board = Board(path)
+    wanted = board.wanted
+    if not wanted:
+        return None
+    what = "the checkpoint that was" if wanted == 1 else f"all {wanted} checkpoints that were"
+    why = board.why if board.verdict(wanted) is Verdict.NO else "it was not finished"
+    return f"there is no checkpoint: {what} asked for failed, the last time because: {why}"
+
+
 def take(job: Job, timeout_s: int) -> Taken:
     """Takes a checkpoint: asks all ranks, and waits until all have written it.
 

@@ -20,6 +20,7 @@ HEAD = """
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
@@ -62,7 +63,7 @@ CASES = {
         "is a socket that has joined a multicast group",
     ),
     "received": (
-        'int s[2], f = memfd_create("it", 0); socketpair(AF_UNIX, SOCK_STREAM, 0, s);'
+        "int s[2], f = inotify_init1(0); socketpair(AF_UNIX, SOCK_STREAM, 0, s);"
         "char room[64] = {0}, c = 0; struct iovec v = {&c, 1};"
         "struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = room,"
         "                   .msg_controllen = CMSG_LEN(sizeof(f))};"
@@ -70,7 +71,7 @@ CASES = {
         "h->cmsg_len = CMSG_LEN(sizeof(f)); h->cmsg_level = SOL_SOCKET; h->cmsg_type = SCM_RIGHTS;"
         "*(int *)CMSG_DATA(h) = f; sendmsg(s[0], &m, 0); close(f); dup2(0, f);"
         "recvmsg(s[1], &m, 0); gate();",
-        "a deleted or unnamed file: /memfd:it",
+        "is anon_inode:inotify",
     ),
     "queue": (
         "struct mq_attr a = {.mq_maxmsg = 1, .mq_msgsize = 8}; char name[32];"

@@ -26,6 +26,8 @@ MIRRORS = {
     "log_message": "rdb.recording.mpi.communication._ITEM",
     "image_header": "rdb.recording.packing._IMAGE_HEAD+ rdb.recording.checkpoints._HEAD+",
     "state_head": "rdb.live.from_checkpoint._HEAD+",
+    "undo_record": "rdb.live.files.undone._RECORD",
+    "undo_note": "rdb.live.files.undone._NOTE",
     "rdb_note_payload": "rdb.recording.log.record._PAYLOAD+",
     "rdb_note_recv": "rdb.recording.log.record._NOTE_MESSAGE",
     "rdb_note_pipe": "rdb.live.tree.open_files._PIPE_NOTE",

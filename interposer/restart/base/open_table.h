@@ -24,7 +24,8 @@ enum open_kind {
 	LIBRARY,
 	SOCKET,
 	FIFO,
-	OTHER
+	OTHER,
+	MEMORY /* memfd_create(2) */
 };
 
 /* An open file description (open(2)): what dup(2) shares. */
@@ -39,7 +40,7 @@ struct opened {
 			 * that was set */
 	bool read_end;  /* PIPE */
 	unsigned pipe;  /* PIPE: index in pipes; LIBRARY: the library's key; SOCKET: index in sockets */
-	uint64_t mask;  /* SIGNALS */
+	uint64_t mask;  /* SIGNALS; MEMORY: its seals; TIMER: expirations not read yet (without a log) */
 	int clock;      /* TIMER */
 	bool mapped;    /* a shared mapping of it was made */
 	struct itimerspec timer;

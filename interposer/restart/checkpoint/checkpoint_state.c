@@ -10,13 +10,16 @@
 #include "base/table.h"
 #include "record/checkpoints.h"
 #include "image/image.h"
+#include "restart/checkpoint/undo_drop.h"
 #include "restart/checkpoint/board.h"
+#include "restart/copies/own_table.h"
 #include "restart/checkpoint/coordinated.h"
 #include "restart/files/kernel_files.h"
 #include "restart/checkpoint/kept_signals.h"
 #include "restart/sockets/kernel_sockets.h"
 #include "restart/base/open_table.h"
 #include "restart/memory/own_shared.h"
+#include "restart/process/attributes.h"
 #include "restart/process/scheduling.h"
 #include "base/crc32c.h"
 #include "record/keep.h"
@@ -28,7 +31,7 @@
 static struct {
 	struct board *board;
 	struct board_slot *slot;
-	struct table library, files, threads, scheduling, shared;
+	struct table library, files, threads, scheduling, attributes, shared;
 	struct kept_signals kept;
 	struct state_head head;
 } own;
@@ -53,6 +56,7 @@ static int write_state(unsigned number)
 		{own.kept.signals.base, own.head.signals_len},
 		{own.threads.base, own.threads.len},
 		{own.scheduling.base, own.scheduling.len},
+		{own.attributes.base, own.attributes.len},
 		{own.shared.base, own.shared.len},
 	};
 	uint64_t at = 0;
@@ -110,6 +114,7 @@ static void remove_gone(void)
 			snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.dir, number, file);
 			unlink(path);
 		}
+		undo_drop(number);
 	}
 }
 
@@ -144,10 +149,25 @@ static int sync_parts(unsigned number)
 	return rc ? rc : sync_path(lower.opt.dir, O_RDONLY | O_DIRECTORY);
 }
 
+/* What a restart must know of files by their names: which are open for writing, and which a branch has for itself. */
+static int write_names(unsigned number)
+{
+	char dir[4096], path[4096 + 16], own_path[4096 + 16];
+	snprintf(dir, sizeof(dir), "%s/undo-%u", lower.opt.dir, number);
+	snprintf(path, sizeof(path), "%s/written", dir);
+	int rc = private_mkdir(dir);
+	if (!rc)
+		rc = kernel_files_list(path);
+	snprintf(own_path, sizeof(own_path), "%s/own", dir);
+	return rc ? rc : own_list(own_path);
+}
+
 /* Runs in the forked child, when the image is written. */
 static int beside(unsigned number, int rc)
 {
 	remove_gone();
+	if (!rc)
+		rc = write_names(number);
 	if (!rc)
 		rc = write_state(number);
 	if (!rc && own.board->relayed)
@@ -161,13 +181,28 @@ static int beside(unsigned number, int rc)
 	return rc;
 }
 
+/* proc(5), /proc/pid/task/tid/comm */
+static void name_of(const struct thread *t, char name[16])
+{
+	char path[64], text[32];
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", t->carrier);
+	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	text[strcspn(text, "\n")] = 0;
+	snprintf(name, 16, "%.15s", text);
+}
+
 static int gather_threads(void)
 {
 	int rc = 0;
 	for (const struct thread *t = threads_first(); t && !rc; t = t->next) {
-		const struct state_thread one = {.number = t->upper.number,
-						 .waited_ns = halt_waited_ns(t),
-						 .done = t->state == THREAD_ASKS ? t->asked_done : 0};
+		struct state_thread one = {.number = t->upper.number,
+					   .waited_ns = halt_waited_ns(t),
+					   .done = t->state == THREAD_ASKS ? t->asked_done : 0};
+		name_of(t, one.name);
 		rc = table_add(&own.threads, &one, sizeof(one));
 	}
 	return rc;
@@ -175,13 +210,16 @@ static int gather_threads(void)
 
 static int gather(unsigned number)
 {
-	own.library.len = own.files.len = own.threads.len = own.scheduling.len = own.shared.len = 0;
+	own.library.len = own.files.len = own.threads.len = own.scheduling.len = own.attributes.len = 0;
+	own.shared.len = 0;
 	memset(&own.head, 0, sizeof(own.head));
 	int rc = host_coordinated_save(&own.library);
 	if (!rc)
 		rc = gather_threads();
 	if (!rc)
 		rc = scheduling_look(&own.scheduling);
+	if (!rc)
+		rc = attributes_look(&own.attributes);
 	if (!rc)
 		rc = own_shared_look(&own.shared);
 	if (rc)
@@ -199,6 +237,7 @@ static int gather(unsigned number)
 	own.head.files_len = own.files.len;
 	own.head.threads_len = own.threads.len;
 	own.head.scheduling_len = own.scheduling.len;
+	own.head.attributes_len = own.attributes.len;
 	own.head.shared_len = own.shared.len;
 	rc = kept_signals_look(&own.head, &own.kept);
 	if (rc)
@@ -211,6 +250,7 @@ static int gather(unsigned number)
 	check = crc32c_data(check, own.kept.signals.base, own.head.signals_len);
 	check = crc32c_data(check, own.threads.base, own.threads.len);
 	check = crc32c_data(check, own.scheduling.base, own.scheduling.len);
+	check = crc32c_data(check, own.attributes.base, own.attributes.len);
 	own.head.check = crc32c_data(check, own.shared.base, own.shared.len);
 	return 0;
 }

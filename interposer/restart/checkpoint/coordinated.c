@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,7 +35,8 @@ enum {
 	UNSENT_S = 3,
 	SPINS = 200,
 	NAP_NS = 50000,
-	LOOK_NAPS = 2000
+	LOOK_NAPS = 2000,
+	SAID = 4
 };
 
 static struct {
@@ -113,6 +115,34 @@ static void note_writer(int pid)
 	own.slot->writer = (uint64_t)pid;
 	if (dir >= 0)
 		close(dir);
+}
+
+uint64_t coordinated_newest(void)
+{
+	static const struct board *seen; /* the board of the rank to which a child process belongs */
+	static bool looked;
+	if (own.slot)
+		return __atomic_load_n(&own.slot->imaged, __ATOMIC_SEQ_CST);
+	if (!lower.opt.board)
+		return 0;
+	if (!__atomic_exchange_n(&looked, true, __ATOMIC_SEQ_CST)) {
+		const int fd = descriptor_open(AT_FDCWD, lower.opt.board, O_RDONLY | O_CLOEXEC, 0);
+		void *p = fd < 0 ? MAP_FAILED
+				 : mmap(NULL, board_bytes(lower.opt.board_ranks), PROT_READ, MAP_SHARED, fd, 0);
+		if (fd >= 0)
+			close(fd);
+		if (p == MAP_FAILED)
+			rdb_warn("%s: the board cannot be read: what process %d changes in files is not undone by a "
+				 "restart",
+				 lower.opt.board, lower.pid);
+		else
+			__atomic_store_n(&seen, (const struct board *)p, __ATOMIC_SEQ_CST);
+	}
+	const struct board *b = __atomic_load_n(&seen, __ATOMIC_SEQ_CST);
+	if (!b)
+		return 0;
+	return __atomic_load_n(&board_slot((struct board *)b, (unsigned)lower.opt.board_rank)->imaged,
+			       __ATOMIC_SEQ_CST);
 }
 
 void coordinated_begin(void)
@@ -217,15 +247,30 @@ static bool gone(const struct board_slot *s, const char *host)
 	return dir == -ESRCH || dir == -ENOENT;
 }
 
+/* A job whose checkpoints are all refused must not seem to have some; rdb run says it at the end, too. */
+static void say_refused(uint64_t generation, const char *why)
+{
+	static unsigned said;
+	static char last[512];
+	if (said == SAID || !strcmp(last, why))
+		return;
+	said++;
+	snprintf(last, sizeof(last), "%s", why);
+	rdb_warn("checkpoint %lu is not taken: %s; the job goes on%s", (unsigned long)generation, why,
+		 said == SAID ? " (further reasons are not printed here)" : "");
+}
+
 /* Refuses a generation.  With other hosts the relay decides, as long as there is one. */
 static void refuse(uint64_t generation, const char *why)
 {
 	struct board *b = own.board;
 	if (!b->relayed) {
-		board_decide(b, generation, BOARD_NO, why);
+		if (board_decide(b, generation, BOARD_NO, why))
+			say_refused(generation, why);
 	} else if (own.slot->objects < generation) {
 		snprintf(b->why, sizeof(b->why), "%s", why);
 		__atomic_store_n(&own.slot->objects, generation, __ATOMIC_SEQ_CST);
+		say_refused(generation, why);
 	}
 }
 

@@ -25,11 +25,13 @@ void coordinated_forked(void);
 /* The calling thread enters a call of a library that may wait for other ranks, or leaves it. */
 void coordinated_away(bool away);
 struct board *coordinated_board(void); /* NULL: none */
+/* The newest checkpoint of this rank, also in its child processes and their programs; 0: none. */
+uint64_t coordinated_newest(void);
 /* Is a checkpoint wanted?  Reads the board. */
 bool coordinated_due(void);
 
 #define STATE_MAGIC 0x657461746262646cull
-#define STATE_VERSION 11
+#define STATE_VERSION 12
 struct state_head {
 	uint64_t magic;
 	uint32_t version, check; /* crc32c_data of all of the file, with 0 in its place */
@@ -40,6 +42,7 @@ struct state_head {
 	uint64_t signals_len;            /* signals that the program has not got yet, */
 	uint64_t threads_len;            /* threads, */
 	uint64_t scheduling_len;         /* what processors and priorities they have asked for, */
+	uint64_t attributes_len;         /* limits and settings of prctl(2), */
 	uint64_t shared_len;             /* and memory that is mapped shared (own_shared.h) */
 	uint8_t timers[96];
 };
@@ -47,6 +50,7 @@ struct state_head {
 /* What an image does not keep of a thread. */
 struct state_thread {
 	uint32_t number, reserved;
+	char name[16];      /* PR_SET_NAME */
 	uint64_t waited_ns; /* how long it has waited in the call before which it stands; 0: it stands before none */
 	uint64_t done;      /* bytes that this call has written or read so far */
 };

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
+#include "restart/checkpoint/ipc_objects.h"
 #include "restart/files/kernel_files.h"
 #include "restart/memory/own_shared.h"
 #include "restart/process/posix_timers.h"
@@ -79,8 +80,14 @@ const char *objections(void)
 		return child();
 	if (posix_timers_look(timers, POSIX_TIMERS) < 0)
 		return "the kernel does not list its timers of timer_create(2)";
+	const struct stat *nameless;
 	const char *refused = own_shared_refuses();
 	if (!refused)
 		refused = kernel_files_look();
+	for (unsigned i = 0; !refused && (nameless = kernel_files_nameless(&i));)
+		if (own_shared_has(nameless))
+			refused = "it has mapped a file without a name, which it has also open";
+	if (!refused)
+		refused = ipc_objects_refuse();
 	return refused ? refused : host_coordinated_refuses();
 }

@@ -45,6 +45,8 @@ const char *own_place(const char *path);
 /* The same for a file of this name, or one in an own directory; OUT has room for LONGEST. False: the real one
  * counts. */
 bool own_place_of(const char *full, char *out);
+/* Replaces the place of such a file, LONGEST bytes, by the path that the program knows. */
+void own_known_as(char *place);
 /* Replaces the paths of a system call by those of the branch's files, which are put in ROOM (two).  True: the call has
  * been made. */
 bool own_paths(uint64_t nr, uint64_t args[6], char (*room)[LONGEST]);

@@ -9,6 +9,7 @@
 #include "restart/copies/own_files.h"
 #include "restart/copies/own_table.h"
 #include "restart/copies/written_copies.h"
+#include "answer/undo.h"
 #include "base/copy_bytes.h"
 #include "base/descriptors.h"
 #include "base/private_file.h"
@@ -38,6 +39,43 @@ bool own_place_of(const char *full, char *out)
 	return false;
 }
 
+void own_known_as(char *place)
+{
+	for (const struct own *o = own_table.file; o < own_table.file + own_table.n; o++) {
+		const size_t len = o->path ? strlen(o->place) : 0;
+		char name[LONGEST];
+		if (!len || strncmp(place, o->place, len) || (place[len] && place[len] != '/'))
+			continue;
+		if (snprintf(name, sizeof(name), "%s%s", o->path, place + len) < (int)sizeof(name))
+			strcpy(place, name);
+		return;
+	}
+}
+
+/* Takes out what means nothing: "//", "/." and "NAME/..". */
+static void tidy(char *path)
+{
+	char *to = path;
+	for (const char *at = path; *at;) {
+		const size_t skip = strspn(at, "/"), len = strcspn(at + skip, "/");
+		const char *name = at + skip;
+		at = name + len;
+		if (!len || (len == 1 && *name == '.'))
+			continue;
+		if (len == 2 && !memcmp(name, "..", 2)) {
+			while (to > path && *--to != '/')
+				;
+			continue;
+		}
+		*to++ = '/';
+		memmove(to, name, len);
+		to += len;
+	}
+	if (to == path)
+		*to++ = '/';
+	*to = 0;
+}
+
 /* The full name that the program means; if its directory is gone, the name that it had. */
 static bool named(uint64_t dirfd, const char *text, bool follow, char *full)
 {
@@ -61,18 +99,40 @@ static bool named(uint64_t dirfd, const char *text, bool follow, char *full)
 		return false;
 	memcpy(joined + at, text, n);
 	joined[at + n] = 0;
-	open_whole_path(AT_FDCWD, joined, full, follow);
+	if (!open_whole_path(AT_FDCWD, joined, full, follow))
+		tidy(full);
 	return true;
 }
 
-/* Is the file, or would it be, the branch's own? */
+/* Replaces FULL, a link of the branch's own at PLACE, by the name to which it leads. */
+static bool leads_on(char *full, const char *place)
+{
+	char target[LONGEST], whole[2 * LONGEST];
+	const ssize_t len = readlink(place, target, sizeof(target) - 1);
+	if (len <= 0)
+		return false;
+	target[len] = 0;
+	const char *slash = strrchr(full, '/');
+	const int dir = *target == '/' || !slash ? 0 : (int)(slash + 1 - full);
+	const int n = snprintf(whole, sizeof(whole), "%.*s%s", dir, full, target);
+	if (n >= LONGEST)
+		return false;
+	return open_whole_path(AT_FDCWD, whole, full, false);
+}
+
+enum { LINKS_MOST = 40 /* MAXSYMLINKS of the kernel */ };
+
+/* Is the file, or would it be, the branch's own?  If it is a link, `full` and `place` are of what it leads to. */
 static bool owned(uint64_t dirfd, uint64_t path, bool follow, char *full, char *place)
 {
 	if (!named(dirfd, (const char *)path, false, full))
 		return false;
-	if (own_place_of(full, place))
-		return true;
-	return follow && named(dirfd, (const char *)path, true, full) && own_place_of(full, place);
+	if (!own_place_of(full, place))
+		return follow && named(dirfd, (const char *)path, true, full) && own_place_of(full, place);
+	for (unsigned i = 0; follow && i < LINKS_MOST && leads_on(full, place); i++)
+		if (!own_place_of(full, place))
+			strcpy(place, full);
+	return true;
 }
 
 static void one_path(uint64_t dirfd, uint64_t *path, bool follow, char *room)
@@ -124,6 +184,7 @@ static bool two_paths(uint64_t from_dir, uint64_t *from, uint64_t to_dir, uint64
 	if (source && !target && *other && !access(room[0], F_OK)) {
 		copy_place(room[1], LONGEST, other);
 		own_new(other, room[1], true, false);
+		undo_own(other, room[1]);
 		target = true;
 	}
 	if (source)
@@ -146,13 +207,20 @@ static void exchanged(uint64_t a[6], char (*room)[LONGEST])
 	}
 }
 
+/* open(2): whether it opens what a link leads to. */
+static bool opens_link(unsigned flags)
+{
+	return !(flags & O_NOFOLLOW) && !(flags & O_CREAT && flags & O_EXCL);
+}
+
 bool own_paths(uint64_t nr, uint64_t a[6], char (*room)[LONGEST])
 {
 	const uint64_t here = (uint64_t)AT_FDCWD;
 	if (!own_table.n || lower.opt.in_place)
 		return false;
 	switch (nr) {
-	case SYS_open:
+	case SYS_open: one_path(here, &a[0], opens_link((unsigned)a[1]), room[0]); break;
+	case SYS_openat: one_path(a[0], &a[1], opens_link((unsigned)a[2]), room[0]); break;
 	case SYS_stat:
 	case SYS_access:
 	case SYS_execve:
@@ -180,22 +248,21 @@ bool own_paths(uint64_t nr, uint64_t a[6], char (*room)[LONGEST])
 	case SYS_lremovexattr:
 	case SYS_lchown: one_path(here, &a[0], false, room[0]); break;
 	case SYS_inotify_add_watch: one_path(here, &a[1], true, room[0]); break;
-	case SYS_execveat:
-	case SYS_openat:
-	case SYS_fchownat:
 	case SYS_futimesat:
-	case SYS_newfstatat:
 	case SYS_fchmodat:
 	case SYS_faccessat:
-	case SYS_utimensat:
+	case SYS_openat2: one_path(a[0], &a[1], true, room[0]); break;
 	case SYS_statx:
-	case SYS_openat2:
-	case SYS_faccessat2:
-	case SYS_fchmodat2:
 	case SYS_setxattrat:
 	case SYS_getxattrat:
 	case SYS_listxattrat:
-	case SYS_removexattrat: one_path(a[0], &a[1], true, room[0]); break;
+	case SYS_removexattrat: one_path(a[0], &a[1], !(a[2] & AT_SYMLINK_NOFOLLOW), room[0]); break;
+	case SYS_newfstatat:
+	case SYS_utimensat:
+	case SYS_faccessat2:
+	case SYS_fchmodat2: one_path(a[0], &a[1], !(a[3] & AT_SYMLINK_NOFOLLOW), room[0]); break;
+	case SYS_execveat:
+	case SYS_fchownat: one_path(a[0], &a[1], !(a[4] & AT_SYMLINK_NOFOLLOW), room[0]); break;
 	case SYS_mkdirat:
 	case SYS_mknodat:
 	case SYS_unlinkat:

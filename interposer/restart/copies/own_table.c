@@ -97,13 +97,29 @@ void own_drop(struct own *o)
 	own_leave(o);
 }
 
+/* Without a log, processes share a directory. */
+static void name_handed(char *out, size_t size, const char *dir)
+{
+	if (passing())
+		snprintf(out, size, "%s/" HANDED "-%d", dir, lower.pid);
+	else
+		snprintf(out, size, "%s/" HANDED, dir);
+}
+
 int own_hand_on(const char *dir)
 {
 	char path[LONGEST + 32];
+	if (lower.opt.in_place)
+		return 0;
+	name_handed(path, sizeof(path), dir);
+	return own_list(path);
+}
+
+int own_list(const char *path)
+{
 	int rc = 0;
 	if (!own_table.n)
 		return 0;
-	snprintf(path, sizeof(path), "%s/" HANDED, dir);
 	const int fd = private_create(AT_FDCWD, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd < 0)
 		return fd;
@@ -116,8 +132,10 @@ int own_hand_on(const char *dir)
 void own_handed_on(const char *dir)
 {
 	char path[LONGEST + 32], place[LONGEST];
-	snprintf(path, sizeof(path), "%s/" HANDED, dir);
+	name_handed(path, sizeof(path), dir);
 	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (passing())
+		unlink(path);
 	FILE *lines = fd < 0 ? NULL : fdopen(fd, "r");
 	while (lines && fgets(path, sizeof(path), lines) && fgets(place, sizeof(place), lines)) {
 		path[strcspn(path, "\n")] = 0;

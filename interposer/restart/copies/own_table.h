@@ -30,6 +30,8 @@ void own_moved(struct own *o);
 /* The file is not the branch's own any more; own_leave() leaves what is there, own_drop() deletes it. */
 void own_leave(struct own *o);
 void own_drop(struct own *o);
+/* Writes it to a file: 0 or -errno. */
+int own_list(const char *path);
 /* Passes the table on to the next program of the process, through its directory.  0 or -errno. */
 int own_hand_on(const char *dir);
 void own_handed_on(const char *dir);

@@ -1,10 +1,13 @@
 #include "restart/files/file_locks.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/apart.h"
 #include "restart/base/branch_file.h"
 #include "restart/base/cut.h"
 #include "restart/base/open_table.h"
@@ -166,6 +169,35 @@ void file_locks_load(void)
 			live_refuse("its list of locks is damaged");
 }
 
+bool file_locks_read(const char *line, struct saved_lock *out)
+{
+	char what[16], access[16], end[32];
+	unsigned long start;
+	if (sscanf(line, "lock: %*d: %15s %*s %15s %*d %*s %lu %31s", what, access, &start, end) != 4)
+		return false;
+	const bool writes = !strcmp(access, "WRITE"), whole = !strcmp(what, "FLOCK");
+	if (!whole && strcmp(what, "POSIX") && strcmp(what, "OFDLCK"))
+		return false;
+	out->kind = (uint16_t)(whole ? WHOLE : *what == 'P' ? OF_PROCESS : OF_DESCRIPTION);
+	out->type = (uint16_t)(whole ? (writes ? LOCK_EX : LOCK_SH) : writes ? F_WRLCK : F_RDLCK);
+	out->start = start;
+	out->end = *end == 'E' ? UINT64_MAX : strtoul(end, NULL, 10) + 1; /* "EOF", or the last byte */
+	return true;
+}
+
+void file_locks_from(const struct saved_lock *list, unsigned n)
+{
+	for (const struct saved_lock *one = list; one < list + n; one++) {
+		if (one->opened >= OPENED)
+			live_refuse("its list of locks is damaged");
+		add((struct lock){.kind = one->kind,
+				  .via = one->opened,
+				  .type = one->type,
+				  .start = one->start,
+				  .end = one->end});
+	}
+}
+
 /* For files that several processes have: the last who asked, whichever process it was. */
 static void shared_locks(void)
 {
@@ -203,6 +235,8 @@ void file_locks_restore(void)
 		const int fd = number_of(f);
 		if (fd < 0 || f->kind == STANDARD)
 			continue;
+		if (l->kind == OF_PROCESS)
+			apart_needed();
 		if (l->unknown)
 			live_refuse("%s: it has a lock on this file, whose range is not known", name);
 		const int rc = l->kind == WHOLE ? flock(fd, l->type | LOCK_NB)

@@ -19,4 +19,15 @@ void file_locks_load(void);
 /* At the cut, when all is open under its number. */
 void file_locks_restore(void);
 
+/* For a checkpoint without a log: what the kernel says of a lock (proc(5), fdinfo), by the index of the open file, and
+ * what a restart reads of it. */
+struct saved_lock {
+	uint32_t opened;
+	uint16_t kind, type;
+	uint64_t start, end;
+};
+/* False: it is no lock, but a lease. */
+bool file_locks_read(const char *line, struct saved_lock *out);
+void file_locks_from(const struct saved_lock *list, unsigned n);
+
 #endif

@@ -17,4 +17,11 @@ const char *kernel_files_look(void);
  * failed. */
 const char *kernel_files_save(struct table *out, unsigned number);
 
+/* Writes a line "NUMBER SIZE MODE PATH" for each file that is open for writing, the mode in octal: was-N-NUMBER has
+ * what was in it.  0 or -errno. */
+int kernel_files_list(const char *path);
+
+/* Files without a name: NULL, or the next from I on. */
+const struct stat *kernel_files_nameless(unsigned *i);
+
 #endif

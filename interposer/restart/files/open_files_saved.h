@@ -5,12 +5,13 @@
 #include "restart/base/open_table.h"
 
 /* The file: the head, then as many of the others as it says. */
-#define SAVED_MAGIC 0x32736c6966626472ull
+#define SAVED_MAGIC 0x33736c6966626472ull
 
 struct saved {
 	uint64_t magic;
 	uint32_t nopened, nnumbers, nwatched, npipes;
 	uint32_t mask, size; /* umask(2); sizeof(struct opened) */
+	uint32_t nlocks, reserved;
 	char cwd[4096];
 };
 struct saved_number {

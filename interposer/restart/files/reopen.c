@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,12 +16,17 @@
 #include "restart/base/open_table.h"
 #include "restart/copies/own_attributes.h"
 #include "restart/copies/own_files.h"
+#include "restart/copies/written_copies.h"
 #include "restart/files/reopen.h"
 #include "restart/sockets/sockets.h"
 #include "restart/process/timerfds.h"
 #include "base/descriptors.h"
 #include "answer/syscall_table.h"
 #include "task/signals.h"
+
+#ifndef TFD_IOC_SET_TICKS
+#define TFD_IOC_SET_TICKS _IOW('T', 0, uint64_t) /* linux/timerfd.h */
+#endif
 
 static int high(int fd)
 {
@@ -32,7 +40,7 @@ static int in_place(const struct opened *f)
 	ssize_t n;
 	uint64_t done = 0;
 	int fd = open(f->path, (int)(f->flags & ~(unsigned)(O_EXCL | O_TRUNC | O_ACCMODE)) | O_RDWR | O_CREAT, 0666);
-	if (fd < 0)
+	if (fd < 0 || lower.opt.rolled_back)
 		return fd;
 	if (ftruncate(fd, 0))
 		live_refuse("%s: %s", f->path, strerror(errno));
@@ -56,6 +64,36 @@ static int written_again(struct opened *f)
 	}
 	if (fd >= 0 && lseek(fd, (off_t)f->offset, SEEK_SET) < 0)
 		fd = -1;
+	if (fd >= 0 && lower.opt.from_image && !*f->path) { /* it has no name any more */
+		char place[LONGEST];
+		copy_where(f->copy, place);
+		unlink(place);
+		fchmod(fd, f->again);
+	}
+	return fd;
+}
+
+/* memfd_create(2); struct opened has its name, its seals and its mode. */
+static int memory_again(const struct opened *f)
+{
+	char path[4096], name[256], link[64];
+	struct opened to = {.kind = MEMORY};
+	snprintf(name, sizeof(name), "%.249s", f->path + strlen("/memfd:"));
+	char *end = strstr(name, " (deleted)");
+	if (end)
+		*end = 0;
+	to.copy = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	if (to.copy < 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.restart, lower.opt.checkpoint,
+		 (unsigned)(f - open_table.opened));
+	copy_fill(path, &to, f->count);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", to.copy);
+	const int fd = open(link, (int)(f->flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC)));
+	if (fd < 0 || fchmod(to.copy, f->again) || lseek(fd, (off_t)f->offset, SEEK_SET) < 0 ||
+	    (f->mask && fcntl(to.copy, F_ADD_SEALS, (int)f->mask)))
+		live_refuse("%s: its memory cannot be made again: %s", f->path, strerror(errno));
+	close(to.copy);
 	return fd;
 }
 
@@ -134,6 +172,7 @@ static int again(struct opened *f, const int standard[3])
 	case STANDARD: return high(standard_again(f, standard));
 	case FILE_READ: return high(read_again(f));
 	case FILE_WRITTEN: return high(written_again(f));
+	case MEMORY: return high(memory_again(f));
 	case PIPE: return f->made ? f->made : pipe_end(f);
 	case EVENT: return high(eventfd((unsigned)f->count, (int)f->flags & (EFD_SEMAPHORE | EFD_NONBLOCK)));
 	case SOCKET: return socket_made(f);
@@ -143,6 +182,9 @@ static int again(struct opened *f, const int standard[3])
 		const struct timer_state set = timerfd_state(f);
 		if (fd >= 0 && timerfd_again(fd, f->clock, &set, live_cut_ns))
 			return -errno;
+		if (fd >= 0 && f->mask && lower.opt.from_image && ioctl(fd, TFD_IOC_SET_TICKS, &f->mask))
+			rdb_warn("rank %d: %lu expirations of a timerfd that it had not read are lost: %s",
+				 lower.opt.rank, (unsigned long)f->mask, strerror(errno));
 		return high(fd);
 	}
 	case SIGNALS: {

@@ -109,6 +109,19 @@ static bool was_there(const char *name)
 	return access(path, F_OK) == 0;
 }
 
+/* The file has been opened before, and goes on with the same copy. */
+static bool is_twin(struct opened *f)
+{
+	for (const struct opened *o = open_table.opened; o < f; o++)
+		if (o->kind == FILE_WRITTEN && *f->path && !strcmp(o->path, f->path)) {
+			f->copy = lower_fd(dup(o->copy));
+			if (f->copy < 0)
+				live_refuse("%s: its copy cannot be opened again: %s", f->path, strerror(-f->copy));
+			return true;
+		}
+	return false;
+}
+
 bool open_files_load(void)
 {
 	char path[4096];
@@ -143,6 +156,11 @@ bool open_files_load(void)
 		open_table.watched[i].set = &open_table.opened[one.set];
 		open_table.watched[i].fd = one.fd;
 		open_table.watched[i].event = one.event;
+	}
+	for (unsigned i = 0; i < head.nlocks; i++) {
+		struct saved_lock one;
+		load_part(fd, &one, sizeof(one));
+		file_locks_from(&one, 1);
 	}
 	open_table.npipes = head.npipes;
 	for (unsigned i = 0; i < head.npipes; i++) {
@@ -179,7 +197,7 @@ bool open_files_load(void)
 			f->flags = socket_of(f)->flags;
 			f->set = false;
 		}
-		if (f->kind != FILE_WRITTEN)
+		if (f->kind != FILE_WRITTEN || (from && is_twin(f)))
 			continue;
 		if (from)
 			snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.restart, lower.opt.checkpoint, i);

@@ -4,11 +4,13 @@
 #include "crossing/boundary.h"
 #include "record/checkpoints.h"
 #include "restart/checkpoint/coordinated.h"
+#include "restart/checkpoint/ipc_objects.h"
 #include "restart/files/kernel_files.h"
 #include "restart/live/live.h"
 #include "restart/live/live_threads.h"
 #include "restart/copies/mapped_files.h"
 #include "restart/files/open_files.h"
+#include "restart/process/attributes.h"
 #include "restart/process/posix_timers.h"
 #include "restart/process/sent_signals.h"
 #include "restart/memory/shared_again.h"
@@ -109,8 +111,11 @@ static void before_syscall(const struct event *ev)
 
 static void after_syscall(const struct event *ev)
 {
-	if (ev->result >= 0)
-		kernel_files_syscall(ev);
+	if (ev->result < 0)
+		return;
+	kernel_files_syscall(ev);
+	ipc_objects_syscall(ev);
+	attributes_syscall(ev);
 }
 
 static void at_event(ucontext_t *uc)

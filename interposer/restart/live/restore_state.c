@@ -13,13 +13,17 @@
 #include "restart/checkpoint/kept_signals.h"
 #include "restart/live/live.h"
 #include "restart/live/live_threads.h"
+#include "restart/copies/own_files.h"
+#include "restart/files/file_locks.h"
 #include "restart/files/open_files.h"
 #include "restart/memory/own_shared.h"
 #include "restart/process/posix_timers.h"
+#include "restart/process/attributes.h"
 #include "restart/process/scheduling.h"
 #include "restart/sockets/sockets.h"
 #include "restart/process/timers.h"
 #include "base/crc32c.h"
+#include "base/private.h"
 #include "log/log_writer.h"
 #include "base/descriptors.h"
 #include "space/side_files.h"
@@ -32,6 +36,7 @@ static struct state_head head;
 static int state_fd;
 static struct posix_timer timers[POSIX_TIMERS];
 static struct kept_signal *signals;
+static struct state_thread *named; /* the file is closed when the threads run again */
 
 static int check_state(const char *path)
 {
@@ -50,9 +55,9 @@ static int check_state(const char *path)
 	bool whole = head.magic == STATE_MAGIC && head.number == lower.opt.checkpoint && head.library_len <= len &&
 		     head.files_len <= len - head.library_len && head.timers_len <= sizeof(timers) &&
 		     head.signals_len <= len && p != MAP_FAILED && head.threads_len <= len &&
-		     head.scheduling_len <= len && head.shared_len <= len &&
+		     head.scheduling_len <= len && head.shared_len <= len && head.attributes_len <= len &&
 		     len == head.library_len + head.files_len + head.timers_len + head.signals_len + head.threads_len +
-				     head.scheduling_len + head.shared_len;
+				     head.scheduling_len + head.attributes_len + head.shared_len;
 	if (whole) {
 		const uint8_t *bytes = (const uint8_t *)p + sizeof(head);
 		struct state_head unchecked = head;
@@ -73,8 +78,10 @@ static int check_state(const char *path)
 		check = crc32c_data(check, bytes, head.threads_len);
 		bytes += head.threads_len;
 		check = crc32c_data(check, bytes, head.scheduling_len);
-		whole = crc32c_data(check, bytes + head.scheduling_len, head.shared_len) == head.check &&
-			scheduling_from(bytes, head.scheduling_len);
+		const uint8_t *settings = bytes + head.scheduling_len;
+		check = crc32c_data(check, settings, head.attributes_len);
+		whole = crc32c_data(check, settings + head.attributes_len, head.shared_len) == head.check &&
+			scheduling_from(bytes, head.scheduling_len) && attributes_from(settings, head.attributes_len);
 	}
 	if (!whole) {
 		rdb_warn("%s: it is damaged: expected bytes with a matching checksum at offset %zu", path,
@@ -126,6 +133,10 @@ int restore_state_prepare(unsigned number)
 static void threads_waited(void)
 {
 	struct state_thread one;
+	unsigned n = 0;
+	named = malloc(head.threads_len + 1);
+	if (!named)
+		live_refuse("out of memory");
 	off_t at = (off_t)(sizeof(head) + head.library_len + head.files_len + head.timers_len + head.signals_len);
 	for (const off_t end = at + (off_t)head.threads_len; at < end; at += (off_t)sizeof(one)) {
 		struct thread *t = NULL;
@@ -135,8 +146,26 @@ static void threads_waited(void)
 			live_refuse("its threads are not those of the checkpoint");
 		if (t != thread_self())
 			thread_unwind(t);
+		named[n++] = one;
 		t->waited_ns = one.waited_ns;
 		t->done = one.done;
+	}
+}
+
+/* ps(1) shows the threads by their names. */
+static void name_threads(void)
+{
+	char path[64];
+	for (const struct state_thread *one = named; one < named + head.threads_len / sizeof(*named); one++) {
+		const struct thread *t = threads_find(one->number);
+		if (!t)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%d/comm", t->carrier);
+		const int fd = descriptor_open(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+		if (fd >= 0 && write(fd, one->name, strnlen(one->name, sizeof(one->name))) < 0)
+			rdb_warn("%s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
 	}
 }
 
@@ -172,6 +201,16 @@ static void signals_again(void)
 	}
 }
 
+/* This directory says that the changes are noted from the start. */
+static void undo_begins(void)
+{
+	char dir[4096];
+	snprintf(dir, sizeof(dir), "%s/undo-0", lower.opt.branch);
+	const int rc = lower.opt.undo ? private_mkdir(dir) : 0;
+	if (rc)
+		live_refuse("%s: %s", dir, strerror(-rc));
+}
+
 void restore_state(ucontext_t *uc)
 {
 	map_shared();
@@ -180,6 +219,7 @@ void restore_state(ucontext_t *uc)
 	if (lseek(state_fd, (off_t)(sizeof(head) + head.library_len), SEEK_SET) < 0)
 		live_refuse("its open files cannot be read from the checkpoint: %s", strerror(errno));
 	open_files_from(state_fd);
+	later_files_load();
 	timers_from(head.timers);
 	if (lower.opt.mode_after->records) { /* for restarts of that recording */
 		timers_save(0);
@@ -189,8 +229,12 @@ void restore_state(ucontext_t *uc)
 	}
 	sockets_restore();
 	open_files_restore();
+	file_locks_restore();
 	live_threads_carried();
+	name_threads();
+	undo_begins();
 	live_as_branch(uc, lower.opt.mode_after);
+	side_files_whole(lower.opt.branch);
 	signals_again();
 	if (coordinating())
 		coordinated_begin();
@@ -199,6 +243,7 @@ void restore_state(ucontext_t *uc)
 	else
 		traps_set(true);
 	scheduling_restore();
+	attributes_restore();
 	live_threads_begin(uc);
 	signals_want_delivery(uc);
 }

@@ -104,6 +104,15 @@ static bool same_object(const struct mapping *a, const struct mapping *b)
 	return a->inode == b->inode && a->dev == b->dev;
 }
 
+bool own_shared_has(const struct stat *st)
+{
+	const struct mapping file = {.inode = st->st_ino, .dev = (uint64_t)major(st->st_dev) << 20 | minor(st->st_dev)};
+	for (unsigned i = 0; i < look.n; i++)
+		if (same_object(&look.list[i], &file))
+			return true;
+	return false;
+}
+
 static int collect(const struct mapping *m, void *arg __attribute__((unused)))
 {
 	if (!m->shared || host_coordinated_shares(m->start, m->end))

@@ -4,6 +4,8 @@
  * see it. */
 #ifndef RDB_OWN_SHARED_H
 #define RDB_OWN_SHARED_H
+#include <stdbool.h>
+#include <sys/stat.h>
 #include "base/table.h"
 
 /* Why a checkpoint cannot keep all that is mapped shared; NULL: it can. */
@@ -12,5 +14,8 @@ const char *own_shared_refuses(void);
 int own_shared_look(struct table *out);
 /* In a restart, in place of what the image has there.  0 or -errno. */
 int own_shared_from(const uint8_t *bytes, size_t len);
+
+/* Is that file among the memory that own_shared_refuses() has found? */
+bool own_shared_has(const struct stat *st);
 
 #endif

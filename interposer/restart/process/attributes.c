@@ -49,6 +49,8 @@ void attributes_begin(void)
 	if (begun)
 		return;
 	begun = true;
+	if (!lower.opt.restart)
+		return;
 	branch_file_load("attributes", &all, sizeof(all), sizeof(all));
 	if (all.kind[REAPER].asked)
 		reaps(all.kind[REAPER].value);
@@ -108,6 +110,20 @@ void attributes_save(void)
 	attributes_begin();
 	if (memcmp(&all, &none, sizeof(all)) != 0)
 		branch_file_save("attributes", &all, sizeof(all));
+}
+
+int attributes_look(struct table *out)
+{
+	return table_add(out, &all, sizeof(all));
+}
+
+bool attributes_from(const void *bytes, uint64_t len)
+{
+	if (len != sizeof(all))
+		return false;
+	memcpy(&all, bytes, sizeof(all));
+	begun = true;
+	return true;
 }
 
 void attributes_restore(void)

@@ -2,6 +2,7 @@
  * for again there. */
 #ifndef RDB_ATTRIBUTES_H
 #define RDB_ATTRIBUTES_H
+#include "base/table.h"
 #include <stdbool.h>
 #include "crossing/event.h"
 
@@ -16,5 +17,9 @@ bool attributes_inherit(int fd);
 /* At the cut: writes them down for restarts of the branch; asks for them again. */
 void attributes_save(void);
 void attributes_restore(void);
+
+/* For checkpoints without a log: what attributes_syscall() has followed; 0 or -errno.  False: it is damaged. */
+int attributes_look(struct table *out);
+bool attributes_from(const void *bytes, uint64_t len);
 
 #endif

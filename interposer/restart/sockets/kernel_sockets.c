@@ -277,6 +277,9 @@ const char *kernel_sockets_look(int fd, struct opened *f)
 	const char *why = look_at_options(s, fd);
 	if (!why)
 		why = look_at_local(s, fd);
+	int waiting = 0;
+	if (!why && type != SOCK_STREAM && !ioctl(fd, SIOCINQ, &waiting) && waiting)
+		why = cannot(fd, "with unread messages");
 	if (why)
 		return why;
 	return family == AF_UNIX     ? look_at_unix(s, fd)

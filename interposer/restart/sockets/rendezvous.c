@@ -25,7 +25,7 @@
 #include "base/private_file.h"
 
 enum { PATIENCE_MS = 120000, STRANGER_MS = 5000, LOOK_NS = 5000000 };
-enum { MS = 1000000 };
+enum { MS = 1000000, BOUND_S = 65 /* TCP_TIMEWAIT_LEN of the kernel is 60 */ };
 
 struct far_end {
 	char key[SOCKET_KEY];
@@ -68,6 +68,24 @@ static void *more(void *list, unsigned n, size_t size)
 
 /* ---- what needs no other process ---- */
 
+/* tcp(7): connections that have just ended keep the address for a minute. */
+static int bound(const struct sock *s)
+{
+	const struct timespec nap = {.tv_nsec = 100000000};
+	const uint64_t until = monotonic_ns() + BOUND_S * 1000000000ull;
+	bool said = false;
+	while (bind(s->made, (const void *)&s->local, s->local_len)) {
+		if (errno != EADDRINUSE || s->family == AF_UNIX || monotonic_ns() > until)
+			return -1;
+		if (!said)
+			rdb_warn("rank %d waits, at most %d s, until the address of one of its sockets is free",
+				 lower.opt.rank, BOUND_S);
+		said = true;
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
 /* Removes a path that no process listens at: it is left from before. */
 static void clear_path(const struct sock *s)
 {
@@ -104,7 +122,7 @@ void socket_alone(struct sock *s)
 	if (s->state == SOCKET_LISTENS)
 		setsockopt(s->made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	clear_path(s);
-	if (s->local_len && bind(s->made, (const void *)&s->local, s->local_len))
+	if (s->local_len && bound(s))
 		live_refuse("one of its sockets cannot be bound to its address again: %s", strerror(errno));
 	if (s->target_len && connect(s->made, (const void *)&s->target, s->target_len))
 		live_refuse("one of its datagram sockets cannot be connected again: %s", strerror(errno));

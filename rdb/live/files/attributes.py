@@ -71,11 +71,12 @@ class Noted:
 def noted(record: Record) -> Noted | None:
     for chunk in record.chunks:
         if not chunk.addr and chunk.note == Note.ATTRIBUTES and len(chunk.data) > _HEAD_BYTES:
-            return _read(bytes(chunk.data))
+            return read(bytes(chunk.data))
     return None
 
 
-def _read(data: bytes) -> Noted:
+def read(data: bytes) -> Noted:
+    """The note as stored."""
     mode, uid, gid, links = (_number(data, at, 4) for at in (0, 4, 8, 12))
     dev, ino, accessed, modified = (_number(data, at, 8) for at in (16, 24, 32, 40))
     path_end = _HEAD_BYTES + _number(data, 48, 4)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from rdb.errors import DamagedRecording
@@ -72,10 +72,17 @@ class Content:
     size_bytes: int = 0
     mode: int = 0
     changed_ns: int = 0
-    event: int = 0
+    event: int | None = 0
+    """None: the job has no log."""
     rank: int = 0
     over_budget: bool = False
     """Was.LOST because --kept-budget was spent."""
+
+    @property
+    def when(self) -> str:
+        if self.event is None:
+            return f"rank {self.rank} changed it after the checkpoint"
+        return f"rank {self.rank} wrote to it after the cut (event {self.event})"
 
     def damage(self) -> str:
         """What is wrong with a file that was kept beside a log; "" if nothing."""
@@ -119,6 +126,13 @@ class Change:
     def opens(self) -> bool:
         return self.nr in (_OPEN, _OPENAT, _CREAT)
 
+    def with_nr(self, nr: int) -> Change:
+        """The same, as if made by another call."""
+        return replace(self, nr=nr)
+
+    def with_time(self, at_ns: int) -> Change:
+        return replace(self, at_ns=at_ns)
+
     @property
     def appends(self) -> bool:
         return bool(self.flags & os.O_APPEND) and not self.flags & os.O_TRUNC
@@ -144,7 +158,8 @@ def _change(folder: Path, record: Record, rank: int) -> Iterator[Change]:
     noted = attributes.noted(record)
     before = None
     if was is not None:
-        path, other, before = _before(folder, record, was, rank)
+        kept = partial(_kept, folder)
+        path, other, before = note_of(was, record.nr, rank, record.event, kept)
     if record.nr in (_OPEN, _OPENAT, _CREAT):
         if opened is None:
             return
@@ -162,25 +177,39 @@ def _change(folder: Path, record: Record, rank: int) -> Iterator[Change]:
         yield Change(rank, event, at_ns, nr, path, other, flags, size, before, noted)
 
 
-def _before(folder: Path, record: Record, note: bytes, rank: int) -> tuple[str, str, Content]:
+def _kept(folder: Path, number: int) -> str:
+    return str(folder / f"kept-{number}")
+
+
+def note_of(
+    note: bytes, nr: int, rank: int, event: int | None, kept: Callable[[int], str]
+) -> tuple[str, str, Content]:
+    """What a call with two or one names changed, from its note Note.WAS.
+
+    KEPT: the path of a kept content, by its number.
+    """
     what, number, mode = (int.from_bytes(note[at : at + 4], "little") for at in (0, 4, 8))
     size, changed = (int.from_bytes(note[at : at + 8], "little") for at in (16, 24))
     texts = [os.fsdecode(one) for one in note[_HEAD_BYTES:].split(b"\0")]
-    two = record.nr in (*_RENAMES, *_LINKS)
-    place = str(folder / f"kept-{number}") if what == Was.KEPT else ""
+    two = nr in (*_RENAMES, *_LINKS)
+    place = kept(number) if what == Was.KEPT else ""
     if what == Was.LINK:
         place = texts[1 + two]
     over = what == Was.LOST and number == 1
-    content = Content(Was(what), place, size, mode, changed, record.event, rank, over)
+    content = Content(Was(what), place, size, mode, changed, event, rank, over)
     return texts[0], texts[1] if two else "", content
 
 
 class Names:
     """What each name stands for, at a time that moves back."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        """PLACES: the branch's own copies, if the job is itself a branch; path -> copy."""
+    def __init__(self, places: Mapping[str, str], follows: bool = False) -> None:
+        """PLACES: the branch's own copies, if the job is itself a branch; path -> copy.
+
+        FOLLOWS: these are known as they are now, and not only at the branch's beginning.
+        """
         self.places = places
+        self.follows = follows
         self.known: dict[str, Content] = {}
         self.attributes: dict[str, Attributes] = {}
         self.folders: dict[str, Attributes] = {}
@@ -282,7 +311,7 @@ class Names:
         first, second = one.other, one.path
         now = self._now(second)
         # a path of the branch's own table (own_paths.c)
-        if first in self.places or second in self.places:
+        if not self.follows and (first in self.places or second in self.places):
             now = Content(Was.LOST, event=one.event, rank=one.rank)
         below = {
             name: content for name, content in self.known.items() if name.startswith(second + "/")

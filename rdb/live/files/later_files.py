@@ -28,7 +28,7 @@ from rdb.recording import Job, RankRecording
 from rdb.recording.log.record import EndKind
 
 _NOT_FOLLOWED = (40, 275, 276, 285, 326, 327, 328)  # sendfile and similar calls, fallocate
-_FOLDER, _LIST, _RANKS = "later", "later-files", "later-ranks"
+FOLDER, LIST, _RANKS = "later", "later-files", "later-ranks"
 _NAMES = "later-links"  # further names of copies, which the program does not know
 _OWN = re.compile(r"/rank-\d+/file-\d+-[^/]*$")
 _PAGE = 4096
@@ -69,6 +69,8 @@ class LaterFiles:
     """Ranks that open a file for writing."""
     attributes: dict[str, Attributes] = field(default_factory=dict)
     """Path -> attributes of the copy; names of one file have the same object."""
+    open: dict[str, Content] = field(default_factory=dict)
+    """Files open for writing that all ranks go on with, each at its own offset."""
     real: set[str] = field(default_factory=set)
     """Files of several ranks without a copy: all ranks use the file itself."""
 
@@ -110,7 +112,7 @@ def later_files(
                 if _OWN.search(one.path):
                     continue
                 one = _by_its_path(one, paths)
-                _has_name(names, one)
+                has_name(names, one)
                 after = one.event > until
                 if after:
                     later.append(one)
@@ -154,15 +156,13 @@ def later_files(
                 and _followed(job, path, opened[linked.get(path, path)], events)
             )
         ):
-            _sort_out(plan, path, content)
+            sort_out(plan, path, content)
         elif len(events) > 1 and not trees:
             plan.given.add(path)
     if len(events) == 1:
         for rank, event in events.items():
             _appended(plan, names, job.rank(rank), event, (trees or {}).get(rank))
-    _say_folders(plan, names.folders)
-    _as_it_began(plan)
-    _say_attributes(plan)
+    say_all(plan, names)
     plan.real.difference_update(plan.copies)
     if len(events) > 1 and not trees:
         plan.given.difference_update(plan.real)
@@ -187,12 +187,19 @@ def _by_its_path(one: Change, paths: Mapping[str, str]) -> Change:
     return replace(one, path=paths.get(one.path, one.path), noted=noted)
 
 
-def _has_name(names: Names, one: Change) -> None:
+def has_name(names: Names, one: Change) -> None:
     if one.noted is not None:
         inode = one.noted.attributes.inode
         names.names[inode].add(one.noted.path)
         if one.other == one.noted.path:  # link(2)
             names.names[inode].add(one.path)
+
+
+def say_all(plan: LaterFiles, names: Names) -> None:
+    """Adds what the branch has had all along, and what cannot be as it was."""
+    _say_folders(plan, names.folders)
+    _as_it_began(plan)
+    _say_attributes(plan)
 
 
 def _say_folders(plan: LaterFiles, folders: Mapping[str, Attributes]) -> None:
@@ -381,18 +388,18 @@ def _places(job: Path) -> dict[str, str]:
     processes share.
     """
     try:
-        lines = os.fsdecode((job / _LIST).read_bytes()).splitlines()
+        lines = os.fsdecode((job / LIST).read_bytes()).splitlines()
     except FileNotFoundError:
         return {}
-    pairs = (line.removeprefix("!").split("\t", 1) for line in lines if line)
+    pairs = (line.removeprefix("!").removeprefix("*").split("\t", 1) for line in lines if line)
     return {
         path: place
         for place, path in pairs
-        if Path(place).parent.name == _FOLDER and place[0] != "="
+        if Path(place).parent.name == FOLDER and place[0] != "="
     }
 
 
-def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
+def sort_out(plan: LaterFiles, path: str, content: Content) -> None:
     place = place_of(plan.sources, path)
     there = now(place)
     if content.was in (Was.ABSENT, Was.EMPTY):
@@ -412,20 +419,17 @@ def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
     elif content.was is Was.FIFO:
         if there.was is not Was.FIFO:
             plan.fifos.add(path)
-    elif content.was is Was.DIRECTORY and (content.place == place or _fits(content.place)):
-        if content.place != place:
-            plan.folders[path] = content.place
+    elif content.was is Was.DIRECTORY and _fits(content.place):
+        # also one that has got its name back: the branch may rename it, too
+        plan.folders[path] = content.place
     elif content.over_budget:
         plan.refused.append(
-            f"{path}: rank {content.rank} wrote to it after the cut (event {content.event}), when "
+            f"{path}: {content.when}, when "
             f"--kept-budget was spent: its earlier {content.size_bytes} bytes were not kept"
         )
     else:
         why = content.damage() or "its earlier content is not known"
-        plan.left.append(
-            f"{path}: rank {content.rank} wrote to it after the cut (event {content.event}), and "
-            f"{why}: the branch sees the current content"
-        )
+        plan.left.append(f"{path}: {content.when}, and {why}: the branch sees the current content")
 
 
 def _fits(folder: str) -> bool:
@@ -447,10 +451,10 @@ def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dic
     ranks. MOVED: the branch's copies of MPI files, which every process opens. Returns the place of
     each copy.
     """
-    names = sorted({*plan.copies, *plan.links, *plan.folders, *plan.fifos})
+    names = sorted({*plan.copies, *plan.links, *plan.folders, *plan.fifos, *plan.open})
     if not names and not moved and not plan.real and not plan.bases and not plan.given:
         return {}
-    folder = Path(branch) / _FOLDER
+    folder = Path(branch) / FOLDER
     if names or plan.given:
         make_directory(str(folder))
     places, listed = dict(moved), dict(moved)
@@ -460,10 +464,12 @@ def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dic
             places[path] = listed[path] = folder / f"{number}-{Path(path).name[:200]}"
         else:
             places[path] = places[above] / os.path.relpath(path, above)
+            if path in plan.open:
+                listed[path] = places[path]
         _make(plan, path, places[path])
     _link(plan, {path: places[path] for path in names if plan.copies.get(path) is not None}, branch)
     text = "".join(
-        f"{'!' if path in plan.appended else ''}{place}\t{path}\n"
+        f"{'!' if path in plan.appended else '*' if path in plan.open else ''}{place}\t{path}\n"
         for path, place in sorted(listed.items())
     )
     text += "".join(f"\t{path}\n" for path in sorted(plan.real.difference(listed)))
@@ -472,7 +478,7 @@ def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dic
         text += f"+{folder / f'{number}-{Path(path).name[:200]}'}\t{path}\n"
     encoded = os.fsencode(text)
     encoded += b"" if len(encoded) % _PAGE else b"\n"
-    with open(os.path.join(branch, _LIST), "xb", opener=opener) as file:
+    with open(os.path.join(branch, LIST), "xb", opener=opener) as file:
         file.write(encoded)
     if plan.given and plan.ranks:
         with open(os.path.join(branch, _RANKS), "x", opener=opener) as ranks:
@@ -499,6 +505,10 @@ def _make(plan: LaterFiles, path: str, place: Path) -> None:
             shutil.copytree(plan.folders[path], place, symlinks=True, copy_function=_copy_entry)
         else:
             place.mkdir()
+    elif path in plan.open:
+        had = plan.open[path]
+        _copy(had.place, place, had.size_bytes)
+        place.chmod(had.mode)
     else:
         size = plan.copies[path]
         kept = plan.kept.get(path)
@@ -564,5 +574,5 @@ def _opened(path: str) -> BinaryIO:
 
 def later_copies(branch: Path) -> list[Path]:
     """The copies that the branch began with or has made."""
-    folder = branch / _FOLDER
+    folder = branch / FOLDER
     return sorted(one for one in folder.glob("*") if not one.is_fifo()) if folder.is_dir() else []
