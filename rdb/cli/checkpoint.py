@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from rdb.agents.elsewhere import Elsewhere
 from rdb.cli.elsewhere import reached
 from rdb.coordinate.coordinated import alive, take, unrecorded
+from rdb.coordinate.newest import newest_alive
 from rdb.coordinate.request import checkpoint_all, running
 from rdb.errors import RdbError
 from rdb.recording import Job, open_job
@@ -20,7 +21,7 @@ from rdb.wire.channel import Message
 def checkpoint_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
     if unrecorded(job):
-        return _together(job, args)
+        return _together(newest_alive(job), args)
     with reached(job, args.hosts) as elsewhere:
         if not running(job) and not _far(elsewhere):
             raise RdbError(f"{job.name} does not run", "rdb ls shows what runs")

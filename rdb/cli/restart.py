@@ -23,6 +23,7 @@ from rdb.cli.expand import expand_if_needed
 from rdb.cli.run import INTERRUPTED, run_foreground, say_what_may_not_replay
 from rdb.coordinate.centre import is_apart
 from rdb.coordinate.coordinated import Together, choose_whole, none_taken, unrecorded
+from rdb.coordinate.newest import newest_with_checkpoint
 from rdb.environment import for_rdb_exec
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import chosen_mpi
@@ -51,7 +52,15 @@ from rdb.recording.stored import check_all_stored
 
 
 def restart_command(args: argparse.Namespace) -> int:
-    with carried(open_job(args.job), args) as (job, pack):
+    asked = open_job(args.job)
+    if args.at is None and not asked.packed and unrecorded(asked):
+        newest = newest_with_checkpoint(asked, args.in_place)
+        if newest.path != asked.path:
+            print(
+                f"rdb: {newest.name} is the newest that went on from {asked.name}", file=sys.stderr
+            )
+        asked = newest
+    with carried(asked, args) as (job, pack):
         if unrecorded(job):
             return _from_checkpoint(job, args, pack)
         with until_damage(job) as (sound, lost):

@@ -51,9 +51,10 @@ class Running:
         before: Sequence[str] = (),
     ) -> None:
         self.home, self.folder, self.name = home, folder, name
+        named = ["--name", name] if name else []
         begin = ["restart", restart] if restart else ["run", "--record=off"]
         self.process = subprocess.Popen(
-            [*before, sys.executable, "-m", "rdb", *begin, "--name", name, *command],
+            [*before, sys.executable, "-m", "rdb", *begin, *named, *command],
             cwd=folder,
             env={**os.environ, "RDB_HOME": str(home)},
             stdout=subprocess.PIPE,
