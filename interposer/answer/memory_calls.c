@@ -138,7 +138,8 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	size_t inside = (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
 	if (inside > len || passing())
 		inside = len; /* nothing is hashed, and an image has only pages that are present */
-	long rc = inside ? memory_map_at(at, inside, prot, MAP_PRIVATE, fd, offset) : 0;
+	/* also where nothing of the file is there: the kernel says whether files of this kind can be mapped */
+	long rc = memory_map_at(at, inside ? inside : len, prot, MAP_PRIVATE, fd, offset);
 	if (rc >= 0 && len > inside)
 		rc = memory_map_zero(at + inside, len - inside, prot);
 	if (rc < 0)

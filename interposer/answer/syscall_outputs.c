@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <linux/fs.h>
 #include <poll.h>
 #include <sys/uio.h>
@@ -42,10 +43,34 @@ static void out_iovec(struct event *ev, const struct iovec *iov, size_t n, uint6
 	}
 }
 
+/* open(2), O_DIRECT: the device writes whole sectors, also those of which only a part, or nothing, is in the file. */
+static uint64_t read_into(const struct event *ev, uint64_t asked)
+{
+	enum { SECTOR = 512 };
+	const uint64_t got = (uint64_t)ev->result;
+	if (got >= asked || asked % SECTOR)
+		return got;
+	const long flags = raw_syscall(SYS_fcntl, (long)A(0), F_GETFL, 0, 0, 0, 0);
+	return flags > 0 && flags & O_DIRECT ? asked : got;
+}
+
+void out_read(struct event *ev)
+{
+	if (ev->result <= 0)
+		return;
+	const uint64_t n = read_into(ev, A(2));
+	(n > (uint64_t)ev->result ? out_writable : out_if)(ev, A(1), n);
+}
+
 void out_readv(struct event *ev)
 {
-	if (ev->result > 0)
-		out_iovec(ev, P(1), A(2), (uint64_t)ev->result);
+	const struct iovec *iov = P(1);
+	uint64_t asked = 0;
+	if (ev->result <= 0)
+		return;
+	for (size_t i = 0; i < A(2); i++)
+		asked += iov[i].iov_len;
+	out_iovec(ev, iov, A(2), read_into(ev, asked));
 }
 
 /* accept(2): the returned length is that of the address, which may be more than the buffer holds */

@@ -9,6 +9,7 @@ void out_if(struct event *ev, uint64_t addr, size_t len);
 /* As out_if(), but only up to the first page that is not writable: the kernel wrote less than the call's answer says. */
 void out_writable(struct event *ev, uint64_t addr, size_t len);
 
+void out_read(struct event *ev);
 void out_readv(struct event *ev);
 void out_recvfrom(struct event *ev);
 void out_recvmsg(struct event *ev);
