@@ -8,9 +8,10 @@ static int in;
 
 static void show(const char *what)
 {
-	static const char *const names[] = {"ACCESS", "MODIFY", "ATTRIB", "CLOSE_WRITE", "CLOSE_NOWRITE", "OPEN",
-					    "MOVED_FROM", "MOVED_TO", "CREATE", "DELETE", "DELETE_SELF", "MOVE_SELF",
-					    "", "UNMOUNT", "OVERFLOW", "IGNORED"};
+	static const char *const names[] = {"ACCESS",      "MODIFY",     "ATTRIB",   "CLOSE_WRITE", "CLOSE_NOWRITE",
+					    "OPEN",        "MOVED_FROM", "MOVED_TO", "CREATE",      "DELETE",
+					    "DELETE_SELF", "MOVE_SELF",  "",         "UNMOUNT",     "OVERFLOW",
+					    "IGNORED"};
 	char buffer[4096] __attribute__((aligned(8)));
 	ssize_t length = read(in, buffer, sizeof buffer);
 

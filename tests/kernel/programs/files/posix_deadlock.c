@@ -6,7 +6,8 @@
 int main(void)
 {
 	int fd = open("file", O_CREAT | O_RDWR, 0600), two[2], status;
-	struct flock first = {.l_type = F_WRLCK, .l_start = 0, .l_len = 1}, second = {.l_type = F_WRLCK, .l_start = 1, .l_len = 1};
+	struct flock first = {.l_type = F_WRLCK, .l_start = 0, .l_len = 1},
+		     second = {.l_type = F_WRLCK, .l_start = 1, .l_len = 1};
 	char byte;
 
 	MUST(fd >= 0 && !pipe(two));
