@@ -12,24 +12,11 @@
 #include "space/arena.h"
 #include "space/ends.h"
 #include "answer/memory_calls.h"
+#include "answer/own_proc.h"
 #include "answer/proc_files.h"
 #include "answer/seccomp_calls.h"
 #include "task/signals.h"
 #include "task/thread.h"
-
-/* The name below /proc/self, /proc/thread-self or /proc/PID; NULL: not about this process. */
-static const char *own_file(const char *path)
-{
-	char own[32];
-	const char *const starts[] = {"/proc/self/", "/proc/thread-self/", own};
-	if (!path || strncmp(path, "/proc/", 6))
-		return NULL;
-	snprintf(own, sizeof(own), "/proc/%d/", lower.pid);
-	for (unsigned i = 0; i < sizeof(starts) / sizeof(*starts); i++)
-		if (!strncmp(path, starts[i], strlen(starts[i])))
-			return path + strlen(starts[i]);
-	return NULL;
-}
 
 static void put(int fd, const char *text, size_t len)
 {
@@ -168,15 +155,11 @@ static void put_arguments(int fd)
 	put_memory(fd, u->arguments, end);
 }
 
-/* The thread whose status file this is; NULL: another process, or another file. */
-static const struct thread *status_of(const char *path, const char *name)
+/* The thread whose status file this is: own_proc_file(). */
+static const struct thread *status_of(int tid)
 {
-	int tid;
-	char end[8];
-	if (!strcmp(name, "status"))
-		return strncmp(path, "/proc/thread-self", 17) ? threads_find(1) : thread_self();
-	if (sscanf(name, "task/%d/%7s", &tid, end) != 2 || strcmp(end, "status"))
-		return NULL;
+	if (tid <= 0)
+		return tid ? thread_self() : threads_find(1);
 	for (const struct thread *t = threads_first(); t; t = t->next)
 		if (t->carrier == tid)
 			return t;
@@ -239,15 +222,19 @@ static int put_status(int fd, const struct thread *t)
 	return 0;
 }
 
-bool proc_files_open(const char *path, unsigned flags, long *result)
+bool proc_files_open(int dir, const char *path, unsigned flags, long *result)
 {
 	static const char *const names[] = {"maps", "cmdline", "environ", "auxv"};
-	const char *name = own_file(path);
+	char name[OWN_PROC_NAME];
 	unsigned which = 0;
-	while (name && which < 4 && strcmp(name, names[which]))
+	int tid;
+	if (!lower.started || (flags & O_ACCMODE) != O_RDONLY || flags & O_PATH ||
+	    !own_proc_file(dir, path, name, &tid))
+		return false;
+	while (which < 4 && strcmp(name, names[which]))
 		which++;
-	const struct thread *t = name && which == 4 && lower.started ? status_of(path, name) : NULL;
-	if (!name || (which == 4 && !t) || (flags & O_ACCMODE) != O_RDONLY || !lower.started)
+	const struct thread *t = which == 4 && !strcmp(name, "status") ? status_of(tid) : NULL;
+	if (which == 4 && !t)
 		return false;
 	int fd = memfd_create(t ? "status" : names[which], flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
 	*result = fd < 0 ? -errno : fd;
@@ -280,7 +267,7 @@ static bool lists_descriptors(int fd)
 	if (n < 0)
 		return false;
 	target[n] = 0;
-	const char *name = own_file(target);
+	const char *name = own_proc_below(target);
 	return name && (!strcmp(name, "fd") || !strcmp(name, "fdinfo"));
 }
 

@@ -5,7 +5,7 @@
 
 /* While recording: if the path is maps, cmdline, environ, auxv or status of the program, opens a memory file with the
  * program's view (*result: descriptor or -errno).  False: another file. */
-bool proc_files_open(const char *path, unsigned flags, long *result);
+bool proc_files_open(int dir, const char *path, unsigned flags, long *result);
 /* getdents, getdents64 (`nr`) of the list of descriptors: leaves ours out.  False: another directory. */
 bool proc_files_list(long nr, int fd, uint64_t entries, size_t size, long *result);
 

@@ -411,7 +411,7 @@ static long replace(const struct words *w, char *const *variables, int program)
 	sigset_t before;
 	lower_block_signals(&before); /* they stay blocked until the new rdb-exec can handle them */
 	boundary_final_hash();
-	boundary_end(LOG_END_EXEC, 0, redirect_self(w->name) ? lower.upper.exe : w->name);
+	boundary_end(LOG_END_EXEC, 0, redirect_self(AT_FDCWD, w->name) ? lower.upper.exe : w->name);
 	traps_set(false);
 	signals_before_exec();
 	fcntl(program, F_SETFD, 0);
@@ -431,7 +431,7 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	if (seccomp_left())
 		return raw_syscall((long)ev->nr, (long)A(0), (long)A(1), (long)A(2), (long)A(3), (long)A(4), 0);
 	struct words w = {.name = called(from, path), .descriptor = descriptor, .argv = (char *const *)a[at ? 2 : 1]};
-	const int program = program_open(from, redirect_self(path) ? redirect_exe() : path, at ? (int)A(4) : 0);
+	const int program = program_open(from, redirect_self(from, path) ? redirect_exe() : path, at ? (int)A(4) : 0);
 	if (program < 0)
 		return program;
 	snprintf(descriptor, sizeof(descriptor), "%d", program);

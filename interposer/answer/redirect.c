@@ -12,6 +12,7 @@
 #include "base/lower.h"
 #include "base/user.h"
 #include "answer/other_names.h"
+#include "answer/own_proc.h"
 #include "task/newer_calls.h"
 
 const struct other_names *other_names;
@@ -22,12 +23,11 @@ static struct {
 	char link[32]; /* of our descriptor of it */
 } program;
 
-bool redirect_self(const char *path)
+bool redirect_self(int dir, const char *path)
 {
-	char own[32];
-	snprintf(own, sizeof(own), "/proc/%d/exe", lower.pid);
-	return path &&
-	       (!strcmp(path, "/proc/self/exe") || !strcmp(path, "/proc/thread-self/exe") || !strcmp(path, own));
+	char name[OWN_PROC_NAME];
+	int tid;
+	return own_proc_file(dir, path, name, &tid) && !strcmp(name, "exe");
 }
 
 const char *redirect_exe(void)
@@ -72,11 +72,12 @@ static const struct {
 void redirect_followed(uint64_t nr, uint64_t a[6])
 {
 	for (unsigned i = 0; i < sizeof(followers) / sizeof(*followers); i++) {
-		if (followers[i].nr != nr || !redirect_self((const char *)a[followers[i].at]))
+		const int at = followers[i].at;
+		if (followers[i].nr != nr || !redirect_self(at ? (int)a[0] : AT_FDCWD, (const char *)a[at]))
 			continue;
 		const unsigned flags = followers[i].flags < 0 ? 0 : (unsigned)a[followers[i].flags];
 		if (!(flags & followers[i].unless) && (flags & followers[i].if_set) == followers[i].if_set)
-			a[followers[i].at] = (uint64_t)redirect_exe();
+			a[at] = (uint64_t)redirect_exe();
 	}
 }
 

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is the path /proc/self/exe, which really is rdb-exec? */
-bool redirect_self(const char *path);
+/* Does the path lead to /proc/self/exe, which really is rdb-exec? */
+bool redirect_self(int dir, const char *path);
 /* Where the program's file is, also if it has been renamed or deleted since. */
 const char *redirect_exe(void);
 /* Puts that into the arguments of a call that would follow the link. */

@@ -171,24 +171,25 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_pselect6: a[5] = masked ? 0 : a[5]; /* fall through */
 	case SYS_select: a[0] = (uint64_t)select_descriptors((int)a[0]); break;
 	case SYS_readlink:
-		if (redirect_self((const char *)a[0]))
+		if (redirect_self(AT_FDCWD, (const char *)a[0]))
 			return redirect_readlink(a[1], (int)a[2]);
 		break;
 	case SYS_readlinkat:
-		if (redirect_self((const char *)a[1]))
+		if (redirect_self((int)a[0], (const char *)a[1]))
 			return redirect_readlink(a[2], (int)a[3]);
 		break;
 	case SYS_open:
-		if (proc_files_open((const char *)a[0], (unsigned)a[1], &made))
+		if (proc_files_open(AT_FDCWD, (const char *)a[0], (unsigned)a[1], &made))
 			return made;
-		a[0] = (uint64_t)(redirect_self((const char *)a[0]) ? redirect_exe() : redirected((const char *)a[0]));
+		a[0] = (uint64_t)(redirect_self(AT_FDCWD, (const char *)a[0]) ? redirect_exe()
+									      : redirected((const char *)a[0]));
 		other_names->paths(ev->nr, a, room);
 		break;
 	case SYS_openat: {
 		const char *asked = (const char *)a[1];
-		if (proc_files_open(asked, (unsigned)a[2], &made))
+		if (proc_files_open((int)a[0], asked, (unsigned)a[2], &made))
 			return made;
-		const char *path = redirect_self(asked) ? redirect_exe() : redirected(asked);
+		const char *path = redirect_self((int)a[0], asked) ? redirect_exe() : redirected(asked);
 		if (path != asked && path != redirect_exe()) {
 			if (passing())
 				threads_lock();

@@ -1,4 +1,4 @@
-/* pwrite(2), BUGS: with O_APPEND pwrite appends whatever the offset; O_APPEND writes of two descriptors alternate. */
+/* pwrite(2): BUGS: with O_APPEND pwrite appends whatever the offset; O_APPEND writes of two descriptors alternate. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <sys/wait.h>

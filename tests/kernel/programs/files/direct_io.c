@@ -1,4 +1,4 @@
-/* open(2), O_DIRECT: aligned transfers work, others are EINVAL; fcntl can switch it; cached readers see it. */
+/* open(2): O_DIRECT: aligned transfers work, others are EINVAL; fcntl can switch it; cached readers see it. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-/* fcntl(2), F_NOTIFY: a signal tells which folder has changed; without DN_MULTISHOT once. */
+/* fcntl(2): F_NOTIFY: a signal tells which folder has changed; without DN_MULTISHOT once. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* fanotify(7), FAN_REPORT_FID: events carry file handles and names instead of descriptors. */
+/* fanotify(7): FAN_REPORT_FID: events carry file handles and names instead of descriptors. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <sys/fanotify.h>

@@ -1,4 +1,4 @@
-/* open(2), NOTES: threads share the descriptors: one closes what another uses; unshare(CLONE_FILES) ends that. */
+/* open(2): NOTES: threads share the descriptors: one closes what another uses; unshare(CLONE_FILES) ends that. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* inotify(7), BUGS: changes by fallocate and mmap give no event; those of truncate and links do. */
+/* inotify(7): BUGS: changes by fallocate and mmap give no event; those of truncate and links do. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <sys/inotify.h>

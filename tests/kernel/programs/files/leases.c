@@ -1,4 +1,4 @@
-/* fcntl(2), F_SETLEASE: which leases can be had; an open by another breaks one with a signal. */
+/* fcntl(2): F_SETLEASE: which leases can be had; an open by another breaks one with a signal. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <poll.h>

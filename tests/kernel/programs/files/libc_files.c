@@ -1,4 +1,4 @@
-/* tmpfile(3), mkostemp(3), nftw(3), glob(3): the C library's own ways over files. */
+/* tmpfile(3): mkostemp(3), nftw(3), glob(3): the C library's own ways over files. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <ftw.h>

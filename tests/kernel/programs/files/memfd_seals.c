@@ -1,4 +1,4 @@
-/* fcntl(2), F_ADD_SEALS: each seal forbids what it says; F_SEAL_WRITE needs that nobody maps it for writing. */
+/* fcntl(2): F_ADD_SEALS: each seal forbids what it says; F_SEAL_WRITE needs that nobody maps it for writing. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -25,9 +25,19 @@ int main(void)
 	struct stat a, b;
 	int fd;
 
-	if (unshare(geteuid() ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS) ||
+	char map[32];
+	const unsigned user = geteuid(), group = getegid();
+
+	if (unshare(user ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		skip("mounts of its own");
+	if (user) {
+		const int length = snprintf(map, sizeof map, "0 %u 1", user);
+		const int users = open("/proc/self/uid_map", O_WRONLY), groups = open("/proc/self/setgroups", O_WRONLY);
+		MUST(write(users, map, (size_t)length) == length && write(groups, "deny", 4) == 4);
+		MUST(write(open("/proc/self/gid_map", O_WRONLY), map,
+			   (size_t)snprintf(map, sizeof map, "0 %u 1", group)) > 0);
+	}
 	MUST(!mkdir("place", 0755) && !mkdir("other", 0755));
 	SAY(mount("mine", "place", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k,mode=750"));
 	SAY(listed("/place "));

@@ -1,4 +1,4 @@
-/* cachestat(2), statmount(2), listmount(2), file_getattr(2): answers on kernels that have them. */
+/* cachestat(2): statmount(2), listmount(2), file_getattr(2): answers on kernels that have them. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* open(2), O_NOATIME: only the owner may; fcntl sets it, too; others get EPERM. */
+/* open(2): O_NOATIME: only the owner may; fcntl sets it, too; others get EPERM. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* pipe(2), O_DIRECT: each write is a packet, the rest of one that is read in part is lost; larger ones are split. */
+/* pipe(2): O_DIRECT: each write is a packet, the rest of one that is read in part is lost; larger ones are split. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* mmap(2), MAP_PRIVATE: stores are not in the file and not in a child's later stores; MADV_DONTNEED shows the file again. */
+/* mmap(2): MAP_PRIVATE: stores are not in the file and not in a child's later stores; MADV_DONTNEED shows the file again. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-/* ioctl_tty(2), TIOCPKT: reads of the master begin with a byte that says what happened; exclusive mode. */
+/* ioctl_tty(2): TIOCPKT: reads of the master begin with a byte that says what happened; exclusive mode. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <sys/ioctl.h>

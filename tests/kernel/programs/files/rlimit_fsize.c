@@ -1,4 +1,4 @@
-/* setrlimit(2), RLIMIT_FSIZE: a write up to the limit is partial, at the limit SIGXFSZ and EFBIG. */
+/* setrlimit(2): RLIMIT_FSIZE: a write up to the limit is partial, at the limit SIGXFSZ and EFBIG. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <signal.h>

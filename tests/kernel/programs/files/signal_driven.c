@@ -1,4 +1,4 @@
-/* fcntl(2), O_ASYNC: F_SETSIG and F_SETOWN_EX send a signal with si_fd and si_band when a pipe is ready. */
+/* fcntl(2): O_ASYNC: F_SETSIG and F_SETOWN_EX send a signal with si_fd and si_band when a pipe is ready. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* fsync(2), sync_file_range(2), posix_fadvise(2), readahead(2): which descriptors they take. */
+/* fsync(2): sync_file_range(2), posix_fadvise(2), readahead(2): which descriptors they take. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <sys/socket.h>

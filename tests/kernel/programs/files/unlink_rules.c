@@ -1,4 +1,4 @@
-/* unlink(2), rmdir(2): an open file lives on; which names cannot be removed. */
+/* unlink(2): rmdir(2): an open file lives on; which names cannot be removed. */
 #include "../observe.h"
 #include <fcntl.h>
 #include <sys/mman.h>
