@@ -335,6 +335,9 @@ void syscall_event(ucontext_t *uc)
 		prctl_done(ev);
 	if (nr == SYS_seccomp)
 		seccomp_done(ev);
+	/* kernel/signal.c, restore_saved_sigmask_unless: a signal that the call's mask lets through runs with EINTR only */
+	if (ev->result != -EINTR && thread_self()->upper.suspended)
+		signals_resume();
 	UC_RESULT(uc) = (uint64_t)ev->result;
 	if (ev->result == SIGNALS_RESTART) {
 		/* the handler runs first, then the program repeats the call */

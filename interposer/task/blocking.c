@@ -207,6 +207,8 @@ static bool better_later(long nr, const uint64_t args[6])
 static long not_interrupted(long nr, const uint64_t args[6])
 {
 	struct unwaiting u;
+	struct staging staging;
+	uint64_t own[6];
 	const uint64_t *a = args;
 	if (answers_at_once(nr, args))
 		return raw_syscall(nr, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4], (long)a[5]);
@@ -214,9 +216,15 @@ static long not_interrupted(long nr, const uint64_t args[6])
 		return SIGNALS_RESTART;
 	if (!unwaiting(nr, args, &u))
 		return -EINTR;
-	a = u.args;
+	staging_in(&staging, u.nr, u.args, own); /* where it would wait, the program's memory stays */
+	a = own;
 	long r = raw_syscall(u.nr, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4], (long)a[5]);
-	return r == u.would_wait ? -EINTR : r;
+	if (r == u.would_wait || r == -EINTR) {
+		staging_drop(&staging);
+		return -EINTR;
+	}
+	staging_out(&staging);
+	return r;
 }
 
 long blocking_syscall(long nr, const uint64_t args[6])

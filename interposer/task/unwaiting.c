@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include "base/user.h"
 #include "task/newer_calls.h"
 
 static const struct timespec no_time; /* as an absolute time, long ago */
@@ -22,6 +23,8 @@ static bool flag(uint64_t *arg, int bit)
 void unwaiting_poll(long nr, uint64_t args[6])
 {
 	switch (nr) {
+	case SYS_select:
+	case SYS_pselect6: args[4] = (uint64_t)&no_time; break;
 	case SYS_poll: args[2] = 0; break;
 	case SYS_ppoll: args[2] = (uint64_t)&no_time; break;
 	case SYS_epoll_wait:
@@ -30,9 +33,17 @@ void unwaiting_poll(long nr, uint64_t args[6])
 	}
 }
 
+static bool no_time_out(long nr, const uint64_t args[6])
+{
+	struct timespec limit;
+	if (nr != SYS_epoll_pwait2)
+		return (int)args[3] == 0;
+	return args[3] && !user_read(&limit, args[3], sizeof(limit)) && !limit.tv_sec && !limit.tv_nsec;
+}
+
 bool unwaiting(long nr, const uint64_t args[6], struct unwaiting *u)
 {
-	enum { NEVER = 1 }; /* no call returns 1 in these cases */
+	enum { NEVER = -4096 }; /* no call answers so */
 	uint64_t *a = u->args;
 	u->nr = nr;
 	memcpy(a, args, sizeof(u->args));
@@ -57,10 +68,14 @@ bool unwaiting(long nr, const uint64_t args[6], struct unwaiting *u)
 		a[1] = a[1] == F_SETLKW ? F_SETLK : F_OFD_SETLK;
 		u->would_wait = -EAGAIN;
 		return args[1] == F_SETLKW || args[1] == F_OFD_SETLKW;
-	case SYS_poll:
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2: unwaiting_poll(nr, a); return true;
+	case SYS_epoll_pwait2: /* fs/eventpoll.c, ep_poll: without a time-out no signal is looked for */
+		u->would_wait = no_time_out(nr, a) ? NEVER : 0; /* fall through */
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_poll:
+	case SYS_ppoll: unwaiting_poll(nr, a); return true;
 	case SYS_sched_yield: u->would_wait = NEVER; return true;
 	default: return false;
 	}

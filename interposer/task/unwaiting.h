@@ -12,8 +12,7 @@ struct unwaiting {
 
 /* False: there is no such form of it. */
 bool unwaiting(long nr, const uint64_t args[6], struct unwaiting *u);
-/* poll, epoll and similar calls, without a wait.  ppoll(2) with a mask would hear a signal that came before, so
- * unwaiting() has no form of it. */
+/* poll, select, epoll and similar calls, without a wait. */
 void unwaiting_poll(long nr, uint64_t args[6]);
 
 #endif
