@@ -37,6 +37,7 @@
 #include "answer/linker_variables.h"
 #include "base/seccomp.h"
 #include "space/shared_memory.h"
+#include "task/signal_frame.h"
 #include "task/signals.h"
 #include "task/thread.h"
 #include "answer/vfork.h"
@@ -271,6 +272,9 @@ static long make_child(const struct event *ev, const struct clone_request *r)
 	return raw_syscall(SYS_clone, (long)(flags | r->exit_signal), 0, (long)pidfd, 0, 0, 0);
 }
 
+/* As in lower_block_signals(). */
+static const uint64_t FAULTS = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE);
+
 long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 {
 	const struct clone_request r = process_clone_request(ev);
@@ -294,7 +298,12 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	sigset_t mask;
 	lower_block_signals(&mask);
 	host_fork_begin();
+	/* No fault is between these two calls.  One that is sent to the child must not be forgotten with the parent's. */
+	raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&FAULTS, 0, 8, 0, 0);
 	const long pid = make_child(ev, &r);
+	if (pid == 0)
+		signals_forget();
+	raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&FAULTS, 0, 8, 0, 0);
 	if (pid == 0) {
 		*in_child = true;
 		if (waits)

@@ -26,12 +26,6 @@
 #include "text/registers.h"
 #include "text/counter_sites.h"
 
-static void forked(void)
-{
-	threads_forked();
-	signals_forget();
-}
-
 static const struct source sources = {
 	.syscall = syscall_event,
 	.started = thread_started,
@@ -48,7 +42,7 @@ static const struct source sources = {
 	.polled = polling_answered,
 	.time = polling_clock,
 	.made_thread = signals_reclaim,
-	.forked = forked,
+	.forked = threads_forked,
 	.leaves = vfork_leaving,
 	.name = call_name,
 	.quick_again = clock_fast_if_possible,

@@ -10,6 +10,11 @@
 #include "task/signals.h"
 #include "task/thread.h"
 
+/* include/linux/signal_types.h, UAPI_SA_FLAGS: a program sees by the others which flags the kernel knows */
+#define KNOWN_FLAGS \
+	(SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_RESETHAND | \
+	 0x800 /* SA_EXPOSE_TAGBITS */ | 0x04000000 /* SA_RESTORER */)
+
 static uint64_t by_descriptor; /* signals that signalfd(2) reads: they wait in the kernel while they are blocked */
 
 long signals_sigaction(int sig, uint64_t act, uint64_t old, size_t size)
@@ -24,6 +29,8 @@ long signals_sigaction(int sig, uint64_t act, uint64_t old, size_t size)
 		return -EINVAL;
 	if (act) {
 		*sa = now;
+		sa->flags &= KNOWN_FLAGS;
+		sa->mask &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
 		if (signals_ignores(sig))
 			signal_discard(sig); /* sigaction(3p): a pending signal that is ignored from now on is gone */
 		signals_install_one(sig);

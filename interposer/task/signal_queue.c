@@ -277,6 +277,12 @@ static uint64_t first_due(struct thread *self, uint64_t set)
 	return of & SYNCHRONOUS ? of & SYNCHRONOUS : of;
 }
 
+uint64_t signal_first(uint64_t set)
+{
+	const uint64_t due = first_due(thread_self(), set);
+	return due & -due;
+}
+
 bool signal_take(uint64_t set, siginfo_t *info, int *sig)
 {
 	struct thread *self = thread_self();
@@ -409,6 +415,7 @@ void signal_to_kernel(uint64_t set)
 void signals_forget(void)
 {
 	struct thread *self = thread_self();
+	self->pending = self->claimed = 0;
 	held.pending = held.claimed = 0;
 	EACH_QUEUED(q)
 	q->state = FREE;
@@ -419,9 +426,11 @@ void signals_forget(void)
 void signals_give_back(void)
 {
 	struct thread *self = thread_self();
+	/* the process's signals too, if another thread, which execve(2) ends, would take them again */
+	const bool all = threads_alive() > 1;
 	siginfo_t info;
 	for (int sig = 1; sig <= 64; sig++)
-		while (take_out(sig, self, &info))
+		while (take_out(sig, self, &info) || (all && take_out(sig, NULL, &info)))
 			raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), sig,
 				    (long)&info, 0, 0);
 	signal_to_kernel(~0ul);

@@ -18,6 +18,8 @@ uint64_t signal_shared(void);
 /* All that has arrived for t, blocked or not; and what of it t does not block. */
 uint64_t signal_arrived(const struct thread *t);
 uint64_t signal_due(const struct thread *t);
+/* The bit of the signal of SET that signal_take() would take; 0: there is none. */
+uint64_t signal_first(uint64_t set);
 /* Takes the lowest of `set` for the calling thread. */
 bool signal_take(uint64_t set, siginfo_t *info, int *sig);
 /* Signals of the process that this thread does not block become the thread's. */

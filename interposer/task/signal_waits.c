@@ -273,7 +273,9 @@ long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t siz
 	bool given = false;
 	long r = 0;
 	while (!r) {
-		uint64_t in_kernel = wanted & signals_wait_in_kernel();
+		const uint64_t kept = signal_first(wanted);
+		/* a lower number comes first, wherever it waits */
+		uint64_t in_kernel = wanted & signals_wait_in_kernel() & (kept - 1);
 		if (in_kernel)
 			r = raw_syscall(SYS_rt_sigtimedwait, (long)&in_kernel, (long)&got, (long)&left, 8, 0, 0);
 		if (in_kernel && r > 0)

@@ -194,7 +194,6 @@ void threads_forked(void)
 	me->depth = 0;
 	me->frame = NULL;
 	me->deliver = false;
-	me->pending = me->claimed = 0;
 	me->yield = false;
 	me->reminded = 0;
 	baton_reset();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ from rdb.recording.log.head import SEGMENT_HEADER
 from rdb.session.processes import descendants
 
 PYTHON = "/usr/bin/python3"
+FAULTS = [signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE]
 
 Both = Callable[..., Job]
 
@@ -177,6 +179,13 @@ def test_signals_that_meet_a_new_process(rdb: Rdb, rdb_home: Path) -> None:
     job = open_job("job")
     verify(rdb, job, hashes=0)  # one that was killed before its first event was hashed has none
     assert sorted(set(tree(job).values())) == ["exited 0", "signal 15"]
+
+
+def test_signals_of_faults_that_meet_a_new_process(rdb: Rdb, build: Build) -> None:
+    signals = [str(int(number)) for number in FAULTS * 5]
+    done = rdb("run", "--name", "job", "--", build("early_signals.c", "-O0"), *signals)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == signals
 
 
 def test_a_program_killed_before_its_first_event_has_lost_nothing(rdb: Rdb) -> None:
