@@ -44,6 +44,23 @@ static long wait_for(uint32_t *word, uint32_t v, const uint64_t *a)
 	return r == -EAGAIN ? 0 : r;
 }
 
+/* Why there is no waiting for the owner; 0: there is.  After a restart the numbers in words are not the kernel's. */
+static long no_owner(uint32_t v)
+{
+	const uint32_t tid = v & FUTEX_TID_MASK;
+	if (thread_known_as(thread_self(), (int32_t)tid))
+		return -EDEADLK;
+	return tid && !lower.upper.first_pid && raw_syscall(SYS_kill, tid, 0, 0, 0, 0, 0) == -ESRCH ? -ESRCH : 0;
+}
+
+static long try_lock(uint32_t *word)
+{
+	if (acquire(word, false))
+		return 0;
+	const long why = no_owner(look(word));
+	return why ? why : -EAGAIN;
+}
+
 static long lock(uint32_t *word, const uint64_t *a)
 {
 	bool waited = false;
@@ -51,8 +68,9 @@ static long lock(uint32_t *word, const uint64_t *a)
 		if (acquire(word, waited))
 			return 0;
 		uint32_t v = look(word);
-		if (thread_known_as(thread_self(), (int32_t)(v & FUTEX_TID_MASK)))
-			return -EDEADLK;
+		const long why = no_owner(v);
+		if (why)
+			return why;
 		if (!(v & FUTEX_TID_MASK))
 			continue;
 		if (!(v & FUTEX_WAITERS)) { /* an event of its own: others see it while we wait */
@@ -104,7 +122,7 @@ long pi_futex_call(struct event *ev)
 	}
 	switch (op) {
 	case FUTEX_UNLOCK_PI: r = unlock(word, ev->args); break;
-	case FUTEX_TRYLOCK_PI: r = acquire(word, false) ? 0 : -EAGAIN; break;
+	case FUTEX_TRYLOCK_PI: r = try_lock(word); break;
 	default: r = lock(word, ev->args);
 	}
 	event_out(ev, word, sizeof(*word));
