@@ -83,6 +83,12 @@ static void out_address(struct event *ev, uint64_t addr, uint64_t len)
 	out_if(ev, len, sizeof(socklen_t));
 }
 
+/* net/socket.c, __sys_socketpair: the numbers are there before it is known that there will be sockets */
+void out_socketpair(struct event *ev)
+{
+	out_writable(ev, A(3), 2 * sizeof(int));
+}
+
 void out_accept(struct event *ev)
 {
 	if (ev->result >= 0)

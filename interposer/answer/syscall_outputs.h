@@ -51,6 +51,7 @@ void out_keyctl(struct event *ev);
 void out_handle(struct event *ev);
 void out_getxattrat(struct event *ev);
 void out_getgroups(struct event *ev);
+void out_socketpair(struct event *ev);
 void out_accept(struct event *ev);
 
 #endif
