@@ -126,7 +126,7 @@ bool shared_noted(uint64_t addr, uint64_t *end)
 void shared_apply(uint64_t addr, const void *data, size_t len)
 {
 	static char was[RDB_PAGE];
-	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
+	int mem = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_RDWR | O_CLOEXEC, 0);
 	for (size_t done = 0; done < len;) {
 		size_t room = RDB_PAGE - (addr + done) % RDB_PAGE, n = len - done < room ? len - done : room;
 		uint64_t offset = addr + done;
@@ -151,7 +151,7 @@ void shared_apply(uint64_t addr, const void *data, size_t len)
 
 void shared_force(uint64_t addr, const void *data, size_t len)
 {
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_WRONLY | O_CLOEXEC, 0);
+	int fd = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_WRONLY | O_CLOEXEC, 0);
 	if (fd < 0 || pwrite(fd, data, len, (off_t)addr) != (ssize_t)len)
 		rdb_fatal("memory at %#lx cannot be written", (unsigned long)addr);
 	close(fd);

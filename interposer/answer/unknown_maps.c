@@ -124,7 +124,7 @@ static uint64_t own(uint64_t start, uint64_t end, int prot)
 	const size_t len = end - start;
 	size_t inside = 0;
 	uint8_t *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0); /* reads regardless of
+	int mem = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_RDONLY | O_CLOEXEC, 0); /* reads regardless of
 											 * protection */
 	while (copy != MAP_FAILED && inside < len &&
 	       pread(mem, copy + inside, RDB_PAGE, (off_t)(start + inside)) == (ssize_t)RDB_PAGE)

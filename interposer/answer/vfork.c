@@ -95,7 +95,7 @@ void vfork_leaving(void)
 {
 	if (to_parent < 0)
 		return;
-	int pagemap = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY, 0);
+	int pagemap = descriptor_open(AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY, 0);
 	int rc = pagemap < 0 ? pagemap : arena_each(send_pages, &pagemap);
 	if (rc && rc != -EPIPE)
 		rdb_warn("child %d: its parent (vfork) does not see what the child wrote to memory: %s", lower.pid,

@@ -60,7 +60,7 @@ static bool fault_descriptor(uint64_t features)
 
 static bool pagemap_scan(void)
 {
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC);
 	uint64_t here = (uint64_t)&fd & ~(RDB_PAGE - 1);
 	struct scan arg = {.size = sizeof(arg), .start = here, .end = here + RDB_PAGE};
 	bool ok = fd >= 0 && ioctl(fd, SCAN, &arg) >= 0;
@@ -74,7 +74,7 @@ static bool soft_dirty(void)
 {
 	uint64_t entry = 0;
 	volatile char *page = mmap(NULL, RDB_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC);
 	if (page == MAP_FAILED || fd < 0)
 		return false;
 	*page = 1;

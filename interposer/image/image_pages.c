@@ -228,7 +228,7 @@ int image_pages(const struct image_plan *plan, struct table *regions, struct tab
 			return -ESTALE;
 		c.incremental = true;
 	}
-	c.pagemap = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY, 0);
+	c.pagemap = descriptor_open(AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY, 0);
 	int rc = c.pagemap < 0 ? c.pagemap : arena_each(add_regions, &c);
 	size_t n = regions->len / sizeof(struct image_region);
 	for (size_t i = 0; i < n && !rc; i++)

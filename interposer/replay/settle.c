@@ -133,7 +133,7 @@ long settle(void)
 	rc = arena_each(note, NULL);
 	if (rc < 0 || !s.n)
 		return rc;
-	s.pagemap = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+	s.pagemap = descriptor_open(AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC, 0);
 	if (s.pagemap < 0)
 		return s.pagemap;
 	s.file = memfd_create("rdb", MFD_CLOEXEC);

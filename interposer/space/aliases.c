@@ -148,7 +148,7 @@ static struct object *new_object(const struct alias *a)
 /* Opens /proc/self/mem: the program's protection may forbid a plain access. */
 static int memory(int flags)
 {
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", flags | O_CLOEXEC, 0);
+	int fd = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", flags | O_CLOEXEC, 0);
 	if (fd < 0)
 		failed("read", fd);
 	return fd;
@@ -199,7 +199,7 @@ struct own {
 void aliases_own_pages(uint64_t at, size_t n, bool *own)
 {
 	uint64_t e[BATCH];
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+	int fd = descriptor_open(AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC, 0);
 	for (size_t want; n; n -= want, at += want * RDB_PAGE) {
 		want = n < BATCH ? n : BATCH;
 		if (fd < 0 || pread(fd, e, want * 8, (off_t)(at / RDB_PAGE * 8)) != (ssize_t)(want * 8))

@@ -323,7 +323,7 @@ uint64_t arena_hash(void)
 uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash))
 {
 	struct hashing hs = {.sum = 0x726462ull, .page = page};
-	hs.pagemap = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY, 0);
+	hs.pagemap = descriptor_open(AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY, 0);
 	int rc = hs.pagemap < 0 ? hs.pagemap : arena_each(hash_mapping, &hs);
 	if (hs.pagemap >= 0)
 		raw_syscall(3 /* close */, hs.pagemap, 0, 0, 0, 0, 0);

@@ -138,7 +138,7 @@ static int collect(struct table *t)
 	int rc = open_tracking();
 	if (rc)
 		return rc;
-	struct walk w = {.out = t, .pagemap = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY, 0)};
+	struct walk w = {.out = t, .pagemap = descriptor_open(AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY, 0)};
 	rc = w.pagemap < 0 ? w.pagemap : arena_each(scan_mapping, &w);
 	if (w.pagemap >= 0)
 		close(w.pagemap);

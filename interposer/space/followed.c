@@ -175,7 +175,7 @@ static void note_stores(struct event *ev, int fd)
 	if (!len || !rdb_is_upper_range(start, len))
 		return;
 	char *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+	int mem = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_RDONLY | O_CLOEXEC, 0);
 	if (copy == MAP_FAILED || mem < 0 || pread(mem, copy, len, (off_t)start) != (ssize_t)len)
 		rdb_fatal("what the program has written to its memory at %#lx cannot be read", (unsigned long)start);
 	close(mem);

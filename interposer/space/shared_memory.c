@@ -331,7 +331,7 @@ static void fetch(const struct region *r, uint64_t off, void *to, size_t len)
 	long got = raw_syscall(SYS_process_vm_readv, lower.pid, (long)&l, 1, (long)&from, 1, 0);
 	size_t n = got < 0 ? 0 : (size_t)got;
 	if (n < len && r->kind == SHARED_SYSV) { /* the program may have made it unreadable */
-		int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+		int fd = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_RDONLY | O_CLOEXEC, 0);
 		got = fd < 0 ? fd : pread(fd, (char *)to + n, len - n, (off_t)(r->alias + off + n));
 		if (got < 0 || (n += (size_t)got) < len)
 			rdb_fatal("shared memory at %#lx cannot be read", (unsigned long)(r->start + off));
@@ -438,7 +438,7 @@ static char *copy_own(const struct region *r)
 	bool own[BATCH / RDB_PAGE];
 	char *copy = zero_memory(r->end - r->start);
 	/* reads regardless of protection */
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+	int fd = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_RDONLY | O_CLOEXEC, 0);
 	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
 		aliases_own_pages(r->start + off, batch_at(r, off) / RDB_PAGE, own);
 		for (uint64_t p = 0; p < batch_at(r, off) / RDB_PAGE; p++) {

@@ -25,7 +25,7 @@ static struct {
 
 int upper_open(void)
 {
-	const int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	const int fd = open("/proc/thread-self/mem", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;

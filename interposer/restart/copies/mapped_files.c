@@ -60,7 +60,8 @@ static void flush(const struct mapped_file *m, uint64_t start, uint64_t end)
 {
 	static char bytes[BATCH];
 	struct stat st;
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY, 0); /* proc(5): whatever its protection is */
+	int fd = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_RDONLY,
+				 0); /* proc(5): whatever its protection is */
 	if (fd < 0 || fstat(m->copy, &st))
 		live_refuse("%s: its mapping cannot be read", m->path);
 	for (uint64_t at = start, n; at < end; at += n) {

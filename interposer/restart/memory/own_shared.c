@@ -241,7 +241,7 @@ static int keep(const struct mapping *m, uint32_t object, int memory, struct tab
 
 int own_shared_look(struct table *out)
 {
-	const int memory = look.n ? descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY, 0) : -1;
+	const int memory = look.n ? descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_RDONLY, 0) : -1;
 	int rc = look.n && memory < 0 ? memory : 0;
 	for (unsigned i = 0, k; i < look.n && !rc; i++) {
 		for (k = 0; !same_object(&look.list[k], &look.list[i]);)

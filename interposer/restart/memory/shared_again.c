@@ -59,7 +59,8 @@ static void made(int what)
 
 static int memory(void)
 {
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY, 0); /* proc(5): whatever its protection is */
+	int fd = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_RDONLY,
+				 0); /* proc(5): whatever its protection is */
 	if (fd < 0)
 		live_refuse("its memory cannot be read: %s", strerror(-fd));
 	return fd;
