@@ -5,6 +5,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <linux/filter.h>
 #include <linux/fs.h>
 #include <poll.h>
 #include <sys/uio.h>
@@ -87,6 +88,18 @@ static void out_address(struct event *ev, uint64_t addr, uint64_t len)
 void out_socketpair(struct event *ev)
 {
 	out_writable(ev, A(3), 2 * sizeof(int));
+}
+
+/* net/core/sock.c: a length that is too small is answered with the right one; of a filter it counts the instructions */
+void out_getsockopt(struct event *ev)
+{
+	const bool filter = (int)A(1) == SOL_SOCKET && (int)A(2) == SO_GET_FILTER;
+	uint32_t length;
+	if ((ev->result < 0 && ev->result != -ERANGE) || user_read(&length, A(4), sizeof(length)))
+		return;
+	if (ev->result >= 0)
+		out_writable(ev, A(3), filter ? length * sizeof(struct sock_filter) : length);
+	out_writable(ev, A(4), sizeof(length));
 }
 
 void out_accept(struct event *ev)

@@ -54,7 +54,7 @@ int main(void)
 	SAY(kill(getpid(), SIGUSR2));
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);
-	SAY(kill(getpid(), SIGUSR1));
+	MUST(!kill(getpid(), SIGUSR1));
 	pthread_barrier_wait(&barrier);
 	MUST(!pthread_join(thread, NULL));
 	return 0;

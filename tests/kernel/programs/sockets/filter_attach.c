@@ -27,6 +27,7 @@ int main(void)
 	SAY(getsockopt(to, SOL_SOCKET, SO_ATTACH_FILTER, got, &count)); /* SO_GET_FILTER */
 	printf("%u\n", count);
 	to = bound(SOCK_DGRAM, &name);
+	count = 8;
 	SAY(setsockopt(to, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
 	SAY(getsockopt(to, SOL_SOCKET, SO_ATTACH_FILTER, got, &count));
 	printf("%u code %x %x\n", count, got[0].code, got[3].code);
