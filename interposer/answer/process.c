@@ -14,6 +14,7 @@
 #include "arch/registers.h"
 #include "crossing/arrivals.h"
 #include "crossing/boundary.h"
+#include "crossing/ending.h"
 #include "crossing/filters.h"
 #include "base/user.h"
 #include "crossing/piling.h"
@@ -301,8 +302,10 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	/* No fault is between these two calls.  One that is sent to the child must not be forgotten with the parent's. */
 	raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&FAULTS, 0, 8, 0, 0);
 	const long pid = make_child(ev, &r);
-	if (pid == 0)
+	if (pid == 0) {
 		signals_forget();
+		ending_waits(true);
+	}
 	raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&FAULTS, 0, 8, 0, 0);
 	if (pid == 0) {
 		*in_child = true;
@@ -311,6 +314,7 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 		else
 			vfork_forget();
 		become_child(&r, uc, number);
+		ending_waits(false);
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		return 0;
 	}

@@ -14,6 +14,7 @@ struct thread *volatile log_user;
 
 static struct thread *ender;
 static enum log_end ended_how;
+static volatile bool becoming; /* a child that has its parent's log still */
 
 /* After this no other thread writes to the log or begins to.  membarrier(2) is the barrier that log_begin() leaves
  * out.  If a filter forbids it, the other processors have at least the time that the call takes. */
@@ -50,7 +51,12 @@ void ending_await(void)
 bool ending_busy(void)
 {
 	const struct thread *self = thread_self();
-	return log_user == self || (ender == self && recording());
+	return becoming || log_user == self || (ender == self && recording());
+}
+
+void ending_waits(bool child_begins)
+{
+	becoming = child_begins;
 }
 
 void boundary_final_hash(void)

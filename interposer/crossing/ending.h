@@ -30,6 +30,8 @@ static inline void log_done(void)
 void ending_await(void);
 /* A signal handler: the calling thread is in the middle of writing to the log or of ending it. */
 bool ending_busy(void);
+/* In a forked child: until it has a log of its own a signal that kills waits. */
+void ending_waits(bool child_begins);
 /* Logs the hash of memory where the recording is about to end: only where a replay comes to the same
  * place by itself (before exit, a fault, a signal sent to oneself). */
 void boundary_final_hash(void);
