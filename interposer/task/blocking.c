@@ -253,6 +253,8 @@ long blocking_futex(struct event *ev)
 	uint32_t word;
 	bool given = false;
 	long r;
+	if (pi_futex_requeues(op))
+		return -ENOSYS;
 	if (pi_futex(ev))
 		return pi_futex_call(ev);
 	switch (op) {
@@ -283,8 +285,8 @@ long blocking_futex(struct event *ev)
 		if (r > 0 && (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET))
 			baton_hand_on(a[0]);
 	}
-	/* the kernel writes to the futex itself (futex(2), FUTEX_WAKE_OP) */
-	if (r >= 0 && (op == FUTEX_WAKE_OP || op == FUTEX_WAIT_REQUEUE_PI || op == FUTEX_CMP_REQUEUE_PI))
-		event_out(ev, (void *)a[4], 4);
+	/* the kernel writes to the futex itself, also where it does not know the comparison (futex_atomic_op_inuser) */
+	if ((r >= 0 || r == -ENOSYS) && op == FUTEX_WAKE_OP && user_writable(a[4], sizeof(word)))
+		event_out(ev, (void *)a[4], sizeof(word));
 	return r;
 }

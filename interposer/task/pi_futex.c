@@ -27,21 +27,39 @@ static bool acquire(uint32_t *word, bool waited)
 	return set(word, v, (uint32_t)thread_self()->upper.tid | keep | (waited ? FUTEX_WAITERS : 0));
 }
 
+/* The owner may be another process, and nobody wakes at its end: its robust list says that the kernel has waiters for
+ * this lock.  So a wait for it ends now and then.  True: before the time-out of the program. */
+static bool look_again(bool real, const uint64_t *a, struct timespec *until)
+{
+	enum { LOOK_NS = 20000000, SECOND = 1000000000 };
+	struct timespec limit;
+	if ((int)a[1] & FUTEX_PRIVATE_FLAG)
+		return false;
+	raw_syscall(SYS_clock_gettime, real ? CLOCK_REALTIME : CLOCK_MONOTONIC, (long)until, 0, 0, 0, 0);
+	until->tv_nsec += LOOK_NS;
+	until->tv_sec += until->tv_nsec / SECOND;
+	until->tv_nsec %= SECOND;
+	return !a[3] || user_read(&limit, a[3], sizeof(limit)) || limit.tv_sec > until->tv_sec ||
+	       (limit.tv_sec == until->tv_sec && limit.tv_nsec > until->tv_nsec);
+}
+
 static long wait_for(uint32_t *word, uint32_t v, const uint64_t *a)
 {
 	const int op = (int)a[1] & FUTEX_CMD_MASK, flags = (int)a[1] & FUTEX_PRIVATE_FLAG;
 	/* the time-out is absolute; FUTEX_LOCK_PI has it by the real-time clock */
 	const bool real = op == FUTEX_LOCK_PI || ((int)a[1] & FUTEX_CLOCK_REALTIME);
+	struct timespec until;
+	const bool again = look_again(real, a, &until);
 	const uint64_t wait[6] = {(uint64_t)word,
 				  (uint64_t)(FUTEX_WAIT_BITSET | flags | (real ? FUTEX_CLOCK_REALTIME : 0)),
 				  v,
-				  a[3],
+				  again ? (uint64_t)&until : a[3],
 				  0,
 				  FUTEX_BITSET_MATCH_ANY};
 	bool given = baton_block_begin();
 	long r = signals_syscall(SYS_futex, wait);
 	baton_block_end(given);
-	return r == -EAGAIN ? 0 : r;
+	return r == -EAGAIN || (again && r == -ETIMEDOUT) ? 0 : r;
 }
 
 /* Why there is no waiting for the owner; 0: there is.  After a restart the numbers in words are not the kernel's. */
@@ -63,12 +81,16 @@ static long try_lock(uint32_t *word)
 
 static long lock(uint32_t *word, const uint64_t *a)
 {
+	const uint32_t own = (uint32_t)thread_self()->upper.tid;
 	bool waited = false;
 	for (long r = 0; !r;) {
 		if (acquire(word, waited))
 			return 0;
 		uint32_t v = look(word);
 		const long why = no_owner(v);
+		/* kernel/futex/pi.c, fixup_pi_state_owner: it ended while this thread waited */
+		if (why == -ESRCH && waited && set(word, v, own | FUTEX_OWNER_DIED | FUTEX_WAITERS))
+			return 0;
 		if (why)
 			return why;
 		if (!(v & FUTEX_TID_MASK))
@@ -99,12 +121,21 @@ static long unlock(uint32_t *word, const uint64_t *a)
 	return r < 0 ? r : 0;
 }
 
+static bool here(void)
+{
+	return recording() || lower.upper.first_pid;
+}
+
+bool pi_futex_requeues(int op)
+{
+	return here() && (op == FUTEX_WAIT_REQUEUE_PI || op == FUTEX_CMP_REQUEUE_PI);
+}
+
 bool pi_futex(const struct event *ev)
 {
 	const int op = (int)ev->args[1] & FUTEX_CMD_MASK;
 	const bool one = op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 || op == FUTEX_TRYLOCK_PI || op == FUTEX_UNLOCK_PI;
-	return one && (recording() || lower.upper.first_pid) && ev->args[0] % 4 == 0 &&
-	       user_writable(ev->args[0], sizeof(uint32_t));
+	return one && here() && ev->args[0] % 4 == 0 && user_writable(ev->args[0], sizeof(uint32_t));
 }
 
 long pi_futex_call(struct event *ev)

@@ -7,6 +7,8 @@
 #include "crossing/event.h"
 
 bool pi_futex(const struct event *ev);
+/* Operations that would hand waiters on to such a futex: the kernel's would not meet the ones here. */
+bool pi_futex_requeues(int op);
 /* Carries the call out.  Returns its result; the word is in ev. */
 long pi_futex_call(struct event *ev);
 
