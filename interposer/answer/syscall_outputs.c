@@ -110,6 +110,9 @@ void out_accept(struct event *ev)
 
 void out_recvfrom(struct event *ev)
 {
+	if (ev->result ==
+	    -EINVAL) /* net/socket.c, __sys_recvfrom: the address has a negative length, told afterwards */
+		out_writable(ev, A(1), A(2));
 	if (ev->result < 0)
 		return;
 	out_if(ev, A(1), (uint64_t)ev->result < A(2) ? (uint64_t)ev->result : A(2));
