@@ -311,6 +311,22 @@ long memory_munmap(struct event *ev, ucontext_t *uc)
 	return from_log() && ev->result < 0 ? ev->result : memory_unmap(A(0), len);
 }
 
+static int reaches(const struct mapping *m, void *arg)
+{
+	uint64_t *at = arg;
+	if (m->start > *at)
+		return 1;
+	*at = m->end;
+	return 0;
+}
+
+/* mprotect(2) has found a gap in [start, end): what lies before it has been changed. Its end. */
+static uint64_t before_gap(uint64_t start, uint64_t end)
+{
+	uint64_t at = start;
+	return arena_each_in(start, end, reaches, &at) < 0 || at >= end ? start : at;
+}
+
 long memory_mprotect(struct event *ev, ucontext_t *uc)
 {
 	size_t len = UP(A(1));
@@ -319,14 +335,18 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 	if (A(0) >= RDB_ARENA_END && A(2) & PROT_EXEC)
 		return -EACCES; /* see place() */
 	shared_sync_before(ev);
-	if (from_log() && ev->result < 0)
+	if (from_log() && ev->result < 0 && ev->result != -ENOMEM)
 		return ev->result; /* for example a file that may not be written; here it is a private copy */
 	const struct file_mapping *f = arena_file_at(A(0));
 	if (f && f->read_only && A(2) & PROT_WRITE)
 		return -EACCES;
-	long rc = made_text_protect(A(0), A(0) + len, (int)A(2));
-	if (!rc)
-		ends_protected(A(0), A(0) + len, (int)A(2));
+	const bool failed = from_log() && ev->result;
+	long rc = failed ? ev->result : made_text_protect(A(0), A(0) + len, (int)A(2));
+	const uint64_t gap = rc == -ENOMEM ? before_gap(A(0), A(0) + len) : A(0);
+	if (gap > A(0))
+		made_text_protect(A(0), gap, (int)A(2));
+	if (!rc || gap > A(0))
+		ends_protected(A(0), rc ? gap : A(0) + len, (int)A(2));
 	reprotected(A(0), len);
 	if (!rc && (A(2) & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
 		device_memory_gone(A(0), A(0) + UP(len));
@@ -355,6 +375,8 @@ long memory_brk(struct event *ev, ucontext_t *uc)
  * bytes. */
 long memory_mlockall(struct event *ev, ucontext_t *uc)
 {
+	if (ev->nr == SYS_munlockall && !replaying()) /* for what mlock(2) has locked */
+		raw_syscall(SYS_munlockall, 0, 0, 0, 0, 0, 0);
 	return ev->nr == SYS_mlockall && (!A(0) || A(0) & ~7ul) ? -EINVAL : 0;
 }
 

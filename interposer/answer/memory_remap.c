@@ -142,6 +142,34 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 	return move_by_copy(old, old_len, at, new_len, &src, keep);
 }
 
+static int any(const struct mapping *m, void *arg)
+{
+	(void)m, (void)arg;
+	return 1;
+}
+
+/* Without MREMAP_MAYMOVE: private memory of no file grows where there is room behind it. */
+static long grow(uint64_t old, size_t old_len, size_t new_len)
+{
+	const uint64_t end = old + old_len;
+	const size_t more = new_len - old_len;
+	struct found src = {.at = old, .end = end, .prot = -1, .anonymous = true};
+	const int rc = arena_each_in(old, end, find, &src);
+	if (rc < 0)
+		return rc;
+	if (src.at < end || src.mixed)
+		return -EFAULT;
+	if (!src.anonymous || src.shared || arena_file_at(old) || shared_at(old) || src.at > end ||
+	    arena_hinted(end, more, false) != end || arena_each_in(end, end + more, any, NULL))
+		return -ENOMEM;
+	const long made = memory_map_zero(end, more, src.prot);
+	if (made)
+		return made;
+	arena_chosen(end, end + more);
+	memory_remapped(end, more);
+	return (long)old;
+}
+
 long memory_mremap(struct event *ev, ucontext_t *uc)
 {
 	uint64_t old = A(0), at, before = lower.upper.mmap_next;
@@ -161,7 +189,7 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 		return rc ? rc : (long)old;
 	}
 	if (!(flags & MREMAP_MAYMOVE))
-		return -ENOMEM;
+		return grow(old, old_len, new_len);
 	at = flags & MREMAP_FIXED ? A(4) : arena_take(new_len, false);
 	long rc = 0;
 	if (!at || !rdb_is_upper_range(at, new_len))

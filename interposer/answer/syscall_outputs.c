@@ -181,10 +181,15 @@ void out_select(struct event *ev)
 	out_writable(ev, A(4), 16);
 }
 
+enum { MINCORE_MOST = 16 << 20 };
+
 void out_mincore(struct event *ev)
 {
+	const size_t pages = A(1) / RDB_PAGE + (A(1) % RDB_PAGE != 0);
 	if (ev->result == 0)
-		out_if(ev, A(2), (A(1) + RDB_PAGE - 1) / RDB_PAGE);
+		out_if(ev, A(2), pages);
+	else if (ev->result == -ENOMEM) /* of the pages before a gap it has told */
+		out_writable(ev, A(2), pages < MINCORE_MOST ? pages : MINCORE_MOST);
 }
 
 void out_gettimeofday(struct event *ev)
