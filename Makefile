@@ -213,7 +213,8 @@ test-live: dev
 	@RDB_TEST_LIVE=$(LIVE) $(BIN)/python3 -m pytest -q -rP tests/restart/test_restart.py \
 	  tests/restart/test_restart_{sockets,threads,tree_sockets,tree_events}.py \
 	  tests/mpi/test_restart_{mpi,mpi_4,mpi_mixture,io,spawn}.py tests/mpi/live_helpers.py \
-	  tests/verbs/test_restart_{verbs,pingpongs}.py tests/coordinate/live_coordinated.py $(ARGS)
+	  tests/verbs/test_restart_{verbs,pingpongs}.py tests/coordinate/live_coordinated.py \
+	  tests/coordinate/test_coordinated_kinds.py $(ARGS)
 
 # The walks of `make test` are the same each time; these are not.
 WALK ?= 10
