@@ -88,7 +88,8 @@ int main(int argc, char **argv)
 			fclose(log);
 		}
 		MPI_Barrier(MPI_COMM_WORLD);
-		getppid();
+		getppid(); /* nobody has the file open */
+		MPI_Barrier(MPI_COMM_WORLD);
 	}
 	MPI_Finalize();
 	return 0;
