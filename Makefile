@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-layer test-wheel test-distro test-corpus test-kernel test-apps test-stress test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-cpus test-faults test-walk test-live fuzz bench docs lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-whole test-layer test-wheel test-distro test-corpus test-apps test-stress test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-cpus test-faults test-walk test-live fuzz bench docs lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -21,7 +21,8 @@ unexport PYTHONPATH
 help:
 	@echo "make demo   set everything up, then record and rewind the heat demo"
 	@echo "make demo-verbs  the same with RDMA writes that go astray"
-	@echo "make test   set everything up, then run the tests"
+	@echo "make test   set everything up, then run the tests, up to six variants of each"
+	@echo "make test-whole  all variants of each test"
 	@echo "make test-layer L=server  the tests of one layer, a folder of tests/"
 	@echo "make test-wheel   what pip builds, installed alone, records and replays a program"
 	@echo "make test-distro  make demo and make test on another system (DISTRO=trixie; installs debootstrap)"
@@ -41,7 +42,6 @@ help:
 	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test, elsewhere each time"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
 	@echo "make test-page  the page of rdb timeline in a headless browser (installs chromium)"
-	@echo "make test-kernel  programs that do what a man page describes: natively, recorded and replayed"
 	@echo "make test-orders  50 recordings of a job whose failure depends on the order of messages"
 	@echo "make picture  draw the picture in README.md anew, from a session with demos/heat"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
@@ -108,6 +108,10 @@ demo-verbs: dev
 # Three files of tests at a time: much of a test is waiting.  ARGS=-n0 runs one after the other.
 # pytest's closing line is the last one; its exit code is ours.
 test: dev
+	@RDB_TEST_SAMPLE=1 $(BIN)/python3 -m pytest -q -n 3 --dist loadfile $(ARGS)
+
+# With all variants of each test.
+test-whole: dev
 	@$(BIN)/python3 -m pytest -q -n 3 --dist loadfile $(ARGS)
 
 # A folder of tests/ without a suite of its own.
@@ -141,10 +145,6 @@ test-corpus: dev
 	@packages="$$(cd tests && ../$(BIN)/python3 -m corpus)"; \
 	$(MAKE) -s $(STAMPS)/debian-corpus DEBIAN="$$packages"
 	@$(BIN)/python3 -m pytest -q -m corpus tests/corpus $(ARGS)
-
-# All of tests/kernel; `make test` runs every tenth program.
-test-kernel: dev
-	@RDB_TEST_KERNEL=all $(BIN)/python3 -m pytest -q -n 3 tests/kernel $(ARGS)
 
 # Applications under MPI, which are needed for nothing else.
 test-apps: dev
@@ -213,8 +213,7 @@ test-live: dev
 	@RDB_TEST_LIVE=$(LIVE) $(BIN)/python3 -m pytest -q -rP tests/restart/test_restart.py \
 	  tests/restart/test_restart_{sockets,threads,tree_sockets,tree_events}.py \
 	  tests/mpi/test_restart_{mpi,mpi_4,mpi_mixture,io,spawn}.py tests/mpi/live_helpers.py \
-	  tests/verbs/test_restart_{verbs,pingpongs}.py tests/coordinate/live_coordinated.py \
-	  tests/coordinate/test_coordinated_kinds.py $(ARGS)
+	  tests/verbs/test_restart_{verbs,pingpongs}.py tests/coordinate/live_coordinated.py $(ARGS)
 
 # The walks of `make test` are the same each time; these are not.
 WALK ?= 10

@@ -18,6 +18,8 @@ from jobstore import Store
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 400
+SAMPLE = "RDB_TEST_SAMPLE" in os.environ  # set by `make test`
+VARIANTS = 6  # at most, of one test of the sample
 SUITES = ("apps", "cluster", "cpus", "languages", "mpi", "page", "rdma", "stress")
 
 Build = Callable[..., Path]
@@ -63,9 +65,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for suite in SUITES
         if suite not in config.option.markexpr and item.get_closest_marker(suite)
     ]
+    if SAMPLE:
+        left_out += _beyond_the_sample([item for item in items if item not in left_out])
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+
+
+def _beyond_the_sample(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of a test with many variants all but some, at equal distances."""
+    variants: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        variants.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return [
+        item
+        for each in variants.values()
+        for number, item in enumerate(each)
+        if number % -(-len(each) // VARIANTS)
+    ]
 
 
 def run_rdb(home: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

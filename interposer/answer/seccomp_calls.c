@@ -145,6 +145,8 @@ void in_seccomp(struct event *ev)
 {
 	const struct request r = request_of(ev);
 	struct sock_fprog program;
+	if (r.operation == SECCOMP_GET_ACTION_AVAIL)
+		event_sent(ev, (const void *)r.at, sizeof(uint32_t));
 	if (r.operation != SECCOMP_SET_MODE_FILTER || user_read(&program, r.at, sizeof(program)))
 		return;
 	event_sent(ev, (const void *)r.at, sizeof(program));

@@ -1,11 +1,7 @@
-"""Each kind of kernel state is kept at a checkpoint without a log, or refuses it.
-
-`make test` tries every fifth kind, `make test-live` all of them.
-"""
+"""Each kind of kernel state is kept at a checkpoint without a log, or refuses it."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import deadlines
@@ -13,10 +9,8 @@ import pytest
 from kinds import KINDS, PROGRAM, Kind
 from running import DEADLINE_S, BuildText, Running
 
-CHOSEN = KINDS if "RDB_TEST_LIVE" in os.environ else KINDS[::5]
 
-
-@pytest.mark.parametrize("kind", CHOSEN, ids=[one.name for one in CHOSEN])
+@pytest.mark.parametrize("kind", KINDS, ids=[one.name for one in KINDS])
 def test_it_is_kept_or_refused(kind: Kind, tmp_path: Path, build_text: BuildText) -> None:
     text = PROGRAM % (kind.outside, kind.before, kind.after)
     program = build_text("program", text, "-w", "-pthread", "-lrt", "-lutil")

@@ -1,11 +1,7 @@
-"""Programs that do what a man page describes: natively, recorded, and each process replayed alone.
-
-`make test` runs every tenth program, `make test-kernel` all of them.
-"""
+"""Programs that do what a man page describes: as natively, and each process replayed alone."""
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -19,7 +15,6 @@ SOURCES = sorted(PROGRAMS.glob("*/*.c"))
 SKIPPED = 77  # observe.h
 ABOUT = re.compile(r"/\* [^:]*\b[a-z_0-9]+\([1-8]p?\)[^:]*: .")
 COMPILE = ["gcc", "-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]
-CHOSEN = SOURCES if os.environ.get("RDB_TEST_KERNEL") == "all" else SOURCES[::10]
 
 
 def name(source: Path) -> str:
@@ -30,7 +25,7 @@ def seen(ran: Ran) -> tuple[int, str, str]:
     return ran.code, ran.out, ran.err
 
 
-@pytest.mark.parametrize("source", CHOSEN, ids=name)
+@pytest.mark.parametrize("source", SOURCES, ids=name)
 def test_as_the_kernel_does(source: Path, tmp_path: Path) -> None:
     program, where = tmp_path / source.stem, tmp_path / "run"
     done = deadlines.run([*COMPILE, "-o", program, source], deadlines.DEADLINE_S)

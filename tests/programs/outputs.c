@@ -160,6 +160,7 @@ static void by_hand(void)
 	WAY("prctl", prctl(PR_SET_NAME, input))
 	WAY("futex", syscall(SYS_futex, large, FUTEX_WAIT, 7, input))
 	WAY("mq_open", syscall(SYS_mq_open, "not there", O_CREAT | O_RDONLY, 0, input))
+	WAY("seccomp", syscall(SYS_seccomp, 1, 0, (uint64_t[]){1, (uint64_t)input}))
 	WAY("keyctl", syscall(SYS_keyctl, KEYCTL_UPDATE, 0, input, 8))
 	WAY("open_by_handle_at", memcpy(large, "\10\0\0\0", 4); memcpy(large + 8, input, 8);
 	    syscall(SYS_open_by_handle_at, -1, large, 0))
