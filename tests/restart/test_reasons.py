@@ -65,7 +65,8 @@ TABLE = "struct open_table open_table;"
             'lower.opt.dir = "/tmp";'
             "puts(save_written(look.opened, 0)); }"
             "int descriptor_open(int dir, const char *path, int flags, mode_t mode)"
-            "{ return -EACCES; }",
+            "{ return -EACCES; }"
+            "long apart(long (*work)(void *), void *arg) { return work(arg); }",
             "its descriptor 0: the file cannot be opened again: : Permission denied",
         ),
         (
