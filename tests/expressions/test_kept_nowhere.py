@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -37,6 +38,11 @@ def test_bisect_says_what_there_is(opened: Gdb) -> None:
 def test_numbers_have_no_others(opened: Gdb) -> None:
     answer = json.loads(opened.run("bisect unused < 0 --json"))
     assert f"unused, {NAME}:31, is optimized out everywhere (at" in answer["refused"], answer
+
+
+def test_an_operand_that_is_not_needed(opened: Gdb) -> None:
+    said = opened.run("find-event boxes[0].heat > 1 || unused > 3 --count")
+    assert re.match(r"[1-9]\d* events", said), said
 
 
 def test_find_event_says_it_too(opened: Gdb) -> None:

@@ -73,6 +73,8 @@ _IN_ITS_FRAME = re.compile(
 )
 _ABANDONED = re.compile(r"signaled while in a function called(?s:.*?)\n\((.+)\) will be aband")
 _THREADS_MAX = 16  # threads that are searched for a function, at most
+# Where GDB need not evaluate an operand.
+_CHOOSES = re.compile(r"&&|\|\||\?|\b(?:and|or|xor)\b", re.IGNORECASE)
 _OF_PYTHON = sum(1 << number for number in (16, 24, 27))  # rip, fs_base, the thread
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 
@@ -155,8 +157,9 @@ class Binding:
         raise Undefined(f"{named or self.expression} is optimized out")
 
     def nowhere(self) -> str:
-        """A text about a variable that the compiler has kept nowhere; empty: there is none."""
-        for one in self._variables:
+        """A text about a variable that the compiler has kept nowhere; empty: there is none, or the
+        expression may have a value without it."""
+        for one in [] if _CHOOSES.search(self.expression) else self._variables:
             if one.symbol is not None and not one.static_member and kept_nowhere(one.symbol):
                 others = instead(one.symbol)
                 hint = f" (of its type: {others})" if others else ""
