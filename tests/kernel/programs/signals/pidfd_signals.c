@@ -15,11 +15,12 @@ int main(void)
 {
 	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
 	siginfo_t info = {.si_signo = SIGUSR1, .si_code = SI_QUEUE};
-	int mine = pidfd_open(getpid(), 0), fd;
+	int mine = pidfd_open(getpid(), 0), fd, up[2];
 	struct pollfd one;
 	pid_t child;
+	char c;
 
-	MUST(mine >= 0 && !sigaction(SIGUSR1, &action, NULL));
+	MUST(mine >= 0 && !pipe(up) && !sigaction(SIGUSR1, &action, NULL));
 	info.si_value.sival_int = 17;
 	SAY(pidfd_send_signal(mine, SIGUSR1, &info, 0));
 	info.si_signo = SIGUSR2;
@@ -31,9 +32,12 @@ int main(void)
 	SAY(pidfd_open(0x7ffffffe, 0));
 	fflush(stdout);
 	child = fork();
-	if (!child)
+	if (!child) {
+		MUST(write(up[1], "x", 1) == 1);
 		for (;;)
 			pause();
+	}
+	MUST(read(up[0], &c, 1) == 1); /* SIGKILL waits for nobody */
 	fd = pidfd_open(child, PIDFD_NONBLOCK);
 	MUST(fd >= 0);
 	one = (struct pollfd){fd, POLLIN, 0};
