@@ -19,7 +19,13 @@ from rdb.coordinate.joining import checkpoints_options
 from rdb.environment import for_rdb_exec
 from rdb.errors import CannotExecute, RdbError, Unsupported, Usage
 from rdb.launch import inherited
-from rdb.launch.command import exec_words, mpirun_environment, mpirun_line, rdb_exec_line
+from rdb.launch.command import (
+    chosen_mpi,
+    exec_words,
+    mpirun_environment,
+    mpirun_line,
+    rdb_exec_line,
+)
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import (
     CHAOS_NEEDS_LOG,
@@ -221,13 +227,14 @@ def _line(
         return line, for_rdb_exec(os.environ)
     options = _options(args)
     options += ["--hca", args.hca] if args.hca else []
-    if asked is not None:
-        from rdb.launch.placement import launch_all
+    mpi = asked.mpi if asked else chosen_mpi(args.mpi)
+    options = ["--job", job, *(["--mpi", mpi] if mpi else []), *options]
+    parts = [(one.ranks, one.extra, exec_words(one, options)) for one in started]
+    if asked is None:
+        return mpirun_line(parts, mpi, args.launcher_arg), mpirun_environment()
+    from rdb.launch.placement import launch_all
 
-        options = ["--job", job, *(["--mpi", asked.mpi] if asked.mpi else []), *options]
-        parts = [(one.ranks, one.extra, exec_words(one, options)) for one in started]
-        return launch_all(asked, job, parts, ["RDB_HOME", "RDB_HCA"])
-    return mpirun_line(started, args.launcher_arg, job, options, args.mpi), mpirun_environment()
+    return launch_all(asked, job, parts, ["RDB_HOME", "RDB_HCA"])
 
 
 def _options(args: SimpleNamespace) -> list[str]:

@@ -63,27 +63,29 @@ def own_command() -> list[str]:
     return [beside] if os.path.exists(beside) else [sys.executable, "-m", "rdb"]
 
 
-def mpirun_line(
-    programs: Sequence[Started],
-    extra: Sequence[str],
-    job: str,
-    options: Sequence[str],
-    mpi: str | None = None,
-) -> list[str]:
-    """The command line that starts `rdb exec` with OPTIONS in every rank by mpirun.
+Part = tuple[int, Sequence[str], Sequence[str]]
+"""Of a command that mpirun starts: its ranks, its own arguments of mpirun, its words."""
 
-    EXTRA: arguments of mpirun.
+
+def mpirun_line(
+    parts: Sequence[Part],
+    mpi: str | None,
+    once: Sequence[str] = (),
+    each: Sequence[str] = (),
+    crowd: bool = True,
+) -> list[str]:
+    """The command line for commands side by side.
+
+    ONCE, EACH: arguments of mpirun, once for all and for each command. CROWD: all ranks may be on
+    this host.
     """
-    mpi = chosen_mpi(mpi)
     mpirun, openmpi = find_mpirun(mpi)
-    crowded = sum(one.ranks for one in programs) > len(os.sched_getaffinity(0))
-    wide = ["--oversubscribe"] if openmpi and crowded and "--oversubscribe" not in extra else []
-    options = ["--job", job, *(["--mpi", mpi] if mpi else []), *options]
+    crowded = crowd and sum(ranks for ranks, _, _ in parts) > len(os.sched_getaffinity(0))
+    wide = ["--oversubscribe"] if openmpi and crowded and "--oversubscribe" not in once else []
     line = [mpirun]
-    for number, one in enumerate(programs):
+    for number, (ranks, extra, words) in enumerate(parts):
         line += [":"] if number else []
-        line += ["-n", str(one.ranks), *([] if number else [*wide, *extra]), *one.extra]
-        line += exec_words(one, options)
+        line += ["-n", str(ranks), *([] if number else [*wide, *once]), *each, *extra, *words]
     return line
 
 

@@ -12,7 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rdb.errors import MissingTool, Usage
-from rdb.launch.command import chosen_mpi, mpirun_environment, own_command
+from rdb.launch.command import (
+    Part,
+    chosen_mpi,
+    mpirun_environment,
+    mpirun_line,
+    own_command,
+)
 from rdb.launch.hosts import Placed, place, read_hosts
 from rdb.launch.mpi import find_mpirun
 from rdb.private import opener
@@ -79,26 +85,20 @@ def launch(
 def launch_all(
     asked: Placement,
     folder: str,
-    parts: Sequence[tuple[int, Sequence[str], Sequence[str]]],
+    parts: Sequence[Part],
     env_names: Sequence[str] = (),
 ) -> tuple[list[str], dict[str, str]]:
-    """The same of several commands side by side.
-
-    PARTS: of each its ranks, its own arguments of mpirun, its words. Usage: srun with several.
-    """
+    """The same of several commands side by side.  Usage: srun with several."""
     env = mpirun_environment()
     if asked.launcher == "srun":
         (_, _, words), *others = parts
         if others:
             raise Usage("--launcher srun starts one program, not several", "use mpirun")
         return [*_srun(asked, folder, env), *words], env
-    mpirun, openmpi = find_mpirun(asked.mpi)
+    _, openmpi = find_mpirun(asked.mpi)
     once = list(asked.extra)
     if asked.launcher == "ssh":
         once += ["--mca", "plm", "rsh"] if openmpi else ["-launcher", "ssh"]
-    crowded = asked.ranks > len(os.sched_getaffinity(0)) and not asked.hosts
-    if openmpi and crowded and "--oversubscribe" not in asked.extra:
-        once.append("--oversubscribe")
     each: list[str] = []
     if asked.hosts and openmpi:
         # Open MPI binds ranks to cores, and refuses more slots than cores.
@@ -108,11 +108,7 @@ def launch_all(
             each += ["-x", name] if name in env else []
     elif asked.hosts:
         once += ["-f", _host_file(asked, folder, "{}:{}")]
-    line = [mpirun]
-    for number, (ranks, extra, words) in enumerate(parts):
-        line += [":"] if number else []
-        line += ["-n", str(ranks), *([] if number else once), *each, *extra, *words]
-    return line, env
+    return mpirun_line(parts, asked.mpi, once, each, crowd=not asked.hosts), env
 
 
 def _srun(asked: Placement, folder: str, env: dict[str, str]) -> list[str]:
