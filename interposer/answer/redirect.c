@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,7 +12,7 @@
 #include "base/user.h"
 #include "answer/other_names.h"
 #include "answer/own_proc.h"
-#include "task/newer_calls.h"
+#include "answer/path_argument.h"
 
 const struct other_names *other_names;
 
@@ -35,50 +34,15 @@ const char *redirect_exe(void)
 	return *program.link ? program.link : lower.upper.exe;
 }
 
-/* Calls that follow a link in the path that is their argument AT: always (FLAGS is -1), unless the bits UNLESS are set
- * in the argument FLAGS, or only if the bits IF are. */
-static const struct {
-	uint64_t nr;
-	int at, flags;
-	unsigned unless, if_set;
-} followers[] = {
-	{SYS_access, 0, -1, 0, 0},
-	{SYS_chmod, 0, -1, 0, 0},
-	{SYS_chown, 0, -1, 0, 0},
-	{SYS_creat, 0, -1, 0, 0},
-	{SYS_faccessat, 1, -1, 0, 0},
-	{SYS_faccessat2, 1, 3, AT_SYMLINK_NOFOLLOW, 0},
-	{SYS_fchmodat, 1, -1, 0, 0},
-	{SYS_fchmodat2, 1, 3, AT_SYMLINK_NOFOLLOW, 0},
-	{SYS_fchownat, 1, 4, AT_SYMLINK_NOFOLLOW, 0},
-	{SYS_futimesat, 1, -1, 0, 0},
-	{SYS_getxattr, 0, -1, 0, 0},
-	{SYS_inotify_add_watch, 1, 2, IN_DONT_FOLLOW, 0},
-	{SYS_linkat, 1, 4, 0, AT_SYMLINK_FOLLOW},
-	{SYS_listxattr, 0, -1, 0, 0},
-	{SYS_name_to_handle_at, 1, 4, 0, AT_SYMLINK_FOLLOW},
-	{SYS_newfstatat, 1, 3, AT_SYMLINK_NOFOLLOW, 0},
-	{SYS_removexattr, 0, -1, 0, 0},
-	{SYS_setxattr, 0, -1, 0, 0},
-	{SYS_stat, 0, -1, 0, 0},
-	{SYS_statfs, 0, -1, 0, 0},
-	{SYS_statx, 1, 2, AT_SYMLINK_NOFOLLOW, 0},
-	{SYS_truncate, 0, -1, 0, 0},
-	{SYS_utime, 0, -1, 0, 0},
-	{SYS_utimensat, 1, 3, AT_SYMLINK_NOFOLLOW, 0},
-	{SYS_utimes, 0, -1, 0, 0},
-};
-
 void redirect_followed(uint64_t nr, uint64_t a[6])
 {
-	for (unsigned i = 0; i < sizeof(followers) / sizeof(*followers); i++) {
-		const int at = followers[i].at;
-		if (followers[i].nr != nr || !redirect_self(at ? (int)a[0] : AT_FDCWD, (const char *)a[at]))
-			continue;
-		const unsigned flags = followers[i].flags < 0 ? 0 : (unsigned)a[followers[i].flags];
-		if (!(flags & followers[i].unless) && (flags & followers[i].if_set) == followers[i].if_set)
-			a[at] = (uint64_t)redirect_exe();
-	}
+	struct path_argument p = {.at = 1, .dir = 0, .follows = a[4] & AT_SYMLINK_FOLLOW};
+	if (nr == SYS_open || nr == SYS_openat || nr == SYS_execve || nr == SYS_execveat)
+		return; /* whoever carries it out asks redirect_self() */
+	if (nr != SYS_linkat && !path_argument(nr, a, &p))
+		return;
+	if (p.follows && redirect_self(p.dir < 0 ? AT_FDCWD : (int)a[p.dir], (const char *)a[p.at]))
+		a[p.at] = (uint64_t)redirect_exe();
 }
 
 /* fs/stat.c, do_readlinkat; fs/namei.c, readlink_copy */

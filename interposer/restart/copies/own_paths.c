@@ -9,6 +9,7 @@
 #include "restart/copies/own_files.h"
 #include "restart/copies/own_table.h"
 #include "restart/copies/written_copies.h"
+#include "answer/path_argument.h"
 #include "answer/undo.h"
 #include "base/copy_bytes.h"
 #include "base/descriptors.h"
@@ -207,68 +208,13 @@ static void exchanged(uint64_t a[6], char (*room)[LONGEST])
 	}
 }
 
-/* open(2): whether it opens what a link leads to. */
-static bool opens_link(unsigned flags)
-{
-	return !(flags & O_NOFOLLOW) && !(flags & O_CREAT && flags & O_EXCL);
-}
-
 bool own_paths(uint64_t nr, uint64_t a[6], char (*room)[LONGEST])
 {
 	const uint64_t here = (uint64_t)AT_FDCWD;
+	struct path_argument p;
 	if (!own_table.n || lower.opt.in_place)
 		return false;
 	switch (nr) {
-	case SYS_open: one_path(here, &a[0], opens_link((unsigned)a[1]), room[0]); break;
-	case SYS_openat: one_path(a[0], &a[1], opens_link((unsigned)a[2]), room[0]); break;
-	case SYS_stat:
-	case SYS_access:
-	case SYS_execve:
-	case SYS_truncate:
-	case SYS_chdir:
-	case SYS_creat:
-	case SYS_chmod:
-	case SYS_chown:
-	case SYS_utime:
-	case SYS_statfs:
-	case SYS_setxattr:
-	case SYS_getxattr:
-	case SYS_listxattr:
-	case SYS_removexattr:
-	case SYS_utimes: one_path(here, &a[0], true, room[0]); break;
-	case SYS_lstat:
-	case SYS_mkdir:
-	case SYS_rmdir:
-	case SYS_readlink:
-	case SYS_mknod:
-	case SYS_unlink:
-	case SYS_lsetxattr:
-	case SYS_lgetxattr:
-	case SYS_llistxattr:
-	case SYS_lremovexattr:
-	case SYS_lchown: one_path(here, &a[0], false, room[0]); break;
-	case SYS_inotify_add_watch: one_path(here, &a[1], true, room[0]); break;
-	case SYS_futimesat:
-	case SYS_fchmodat:
-	case SYS_faccessat:
-	case SYS_openat2: one_path(a[0], &a[1], true, room[0]); break;
-	case SYS_statx:
-	case SYS_setxattrat:
-	case SYS_getxattrat:
-	case SYS_listxattrat:
-	case SYS_removexattrat: one_path(a[0], &a[1], !(a[2] & AT_SYMLINK_NOFOLLOW), room[0]); break;
-	case SYS_newfstatat:
-	case SYS_utimensat:
-	case SYS_faccessat2:
-	case SYS_fchmodat2: one_path(a[0], &a[1], !(a[3] & AT_SYMLINK_NOFOLLOW), room[0]); break;
-	case SYS_execveat:
-	case SYS_fchownat: one_path(a[0], &a[1], !(a[4] & AT_SYMLINK_NOFOLLOW), room[0]); break;
-	case SYS_mkdirat:
-	case SYS_mknodat:
-	case SYS_unlinkat:
-	case SYS_readlinkat: one_path(a[0], &a[1], false, room[0]); break;
-	case SYS_symlink: one_path(here, &a[1], false, room[0]); break;
-	case SYS_symlinkat: one_path(a[1], &a[2], false, room[0]); break;
 	case SYS_rename: return two_paths(here, &a[0], here, &a[1], 0, room);
 	case SYS_link: return two_paths(here, &a[0], here, &a[1], LINKS, room);
 	case SYS_renameat: return two_paths(a[0], &a[1], a[2], &a[3], 0, room);
@@ -279,7 +225,9 @@ bool own_paths(uint64_t nr, uint64_t a[6], char (*room)[LONGEST])
 			return two_paths(a[0], &a[1], a[2], &a[3], a[4], room);
 		break;
 	case SYS_linkat: return two_paths(a[0], &a[1], a[2], &a[3], LINKS, room);
-	default: break;
+	default:
+		if (path_argument(nr, a, &p))
+			one_path(p.dir < 0 ? here : a[p.dir], &a[p.at], p.follows, room[0]);
 	}
 	return false;
 }
