@@ -77,18 +77,10 @@ static int copy(const char *from, const char *to, uint64_t size)
 	return (int)apart(copied, &c);
 }
 
-static void job_of(char *out, size_t size)
-{
-	const char *end = strrchr(lower.opt.files_dir, '/');
-	snprintf(out, size, "%.*s", end ? (int)(end - lower.opt.files_dir) : 0, lower.opt.files_dir);
-}
-
 static bool within_budget(const char *place, uint64_t size, int64_t *kept)
 {
 	static bool said;
-	char job[4096];
-	job_of(job, sizeof(job));
-	if (kept_budget(job, (int64_t)size, kept))
+	if (kept_budget((int64_t)size, kept))
 		return true;
 	if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
 		return false;
@@ -106,10 +98,8 @@ static bool within_budget(const char *place, uint64_t size, int64_t *kept)
 /* Gives back the budget that was taken for this file. */
 static void drop(const struct kept *k)
 {
-	char job[4096];
-	job_of(job, sizeof(job));
 	int64_t kept;
-	kept_budget(job, -(int64_t)k->note.head.size, &kept);
+	kept_budget(-(int64_t)k->note.head.size, &kept);
 }
 
 /* Warns at each further GiB. kept: bytes kept by all processes of the job, these included. */
@@ -118,7 +108,7 @@ static void tell_size(uint64_t size, int64_t kept)
 	char job[4096];
 	if (kept < 0 || kept >> 30 == (kept - (int64_t)size) >> 30)
 		return;
-	job_of(job, sizeof(job));
+	kept_job(job, sizeof(job));
 	rdb_warn(
 		"%s: it keeps %ld GiB of files that the program overwrote or deleted; rdb run --kept-budget 1GB bounds that",
 		job, (long)(kept >> 30));

@@ -110,8 +110,8 @@ void out_accept(struct event *ev)
 
 void out_recvfrom(struct event *ev)
 {
-	if (ev->result ==
-	    -EINVAL) /* net/socket.c, __sys_recvfrom: the address has a negative length, told afterwards */
+	/* net/socket.c, __sys_recvfrom: that the address has a negative length is told afterwards */
+	if (ev->result == -EINVAL)
 		out_writable(ev, A(1), A(2));
 	if (ev->result < 0)
 		return;

@@ -12,6 +12,7 @@
 #include "answer/kept_files.h"
 #include "base/crc32c.h"
 #include "base/descriptors.h"
+#include "base/fnv.h"
 #include "base/lower.h"
 #include "base/monotonic.h"
 #include "base/private_file.h"
@@ -61,10 +62,7 @@ static uint64_t mixed(uint64_t x) /* the finalizer of MurmurHash3 */
 
 static uint64_t of_name(const char *path)
 {
-	uint64_t hash = 14695981039346656037ull; /* FNV-1a */
-	for (; *path; path++)
-		hash = (hash ^ (uint8_t)*path) * 1099511628211ull;
-	return mixed(hash + NOTED) | 1;
+	return mixed(fnv1a(FNV_BEGIN, path, strlen(path)) + NOTED) | 1;
 }
 
 static uint64_t of_inode(uint64_t dev, uint64_t ino, enum fact fact)

@@ -8,18 +8,28 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/descriptors.h"
+#include "base/lower.h"
 
-/* job: its directory.  Takes `bytes` from the budget, if there is one, or gives them back if negative. *kept: without a
+/* The directory of the job. */
+static inline void kept_job(char *out, size_t size)
+{
+	const char *end = strrchr(lower.opt.files_dir, '/');
+	snprintf(out, size, "%.*s", end ? (int)(end - lower.opt.files_dir) : 0, lower.opt.files_dir);
+}
+
+/* Takes `bytes` from the budget, if there is one, or gives them back if negative. *kept: without a
  * budget, the bytes that all processes keep now; -1 with a budget or if unknown.  False: too much is asked, or counting
  * failed; nothing was taken. */
-static inline bool kept_budget(const char *job, int64_t bytes, int64_t *kept)
+static inline bool kept_budget(int64_t bytes, int64_t *kept)
 {
-	char path[4096 + 32], text[32];
+	char job[4096], path[4096 + 32], text[32];
 	*kept = -1;
+	kept_job(job, sizeof(job));
 	snprintf(path, sizeof(path), "%s/kept-budget", job);
 	int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
 	const bool bounded = fd >= 0;

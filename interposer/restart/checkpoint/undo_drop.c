@@ -11,12 +11,9 @@
 static void give_back(const char *path)
 {
 	struct stat st;
-	char job[4096];
 	int64_t kept;
-	const char *end = strrchr(lower.opt.files_dir, '/');
-	snprintf(job, sizeof(job), "%.*s", end ? (int)(end - lower.opt.files_dir) : 0, lower.opt.files_dir);
 	if (!lstat(path, &st))
-		kept_budget(job, -(int64_t)st.st_size, &kept);
+		kept_budget(-(int64_t)st.st_size, &kept);
 }
 
 void undo_drop(uint64_t checkpoint)
