@@ -7,9 +7,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from rdb.crc32c import crc32c
+
+TYPE_CHECKING = False  # see rdb/cli/run.py
+if TYPE_CHECKING:
+    from typing import Any
 
 _SEALED = re.compile(r'(.*), "crc32c": "([0-9a-f]{8})"\}\s*\Z', re.DOTALL)
 _LINE_END = re.compile(rb" ~[0-9a-f]{8}\Z")

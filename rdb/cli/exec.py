@@ -173,7 +173,7 @@ def exec_command(arguments: Sequence[str]) -> int:
             nranks = place.nranks or 1
             several = several_hosts(os.environ, nranks)
             options += checkpoints_options(path, place.rank, nranks, several)
-        shared = path if job or place.key is not None else os.path.dirname(path)
+        shared = path if job or place.launcher != "none" else os.path.dirname(path)
     line = rdb_exec_line(
         rank,
         files,

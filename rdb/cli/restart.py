@@ -96,7 +96,7 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
             "choose a later event, record with a larger --kept-budget, or use --in-place",
         )
     launcher = asked.launcher if plan.launched else "none"
-    place = Where(min(plan.ranks), len(plan.ranks) if plan.launched else None, launcher, None)
+    place = Where(min(plan.ranks), len(plan.ranks) if plan.launched else None, launcher)
     cut = {rank: one.event for rank, one in plan.ranks.items()}
     with alone_in_place(job.path, args.in_place):
         branch = make_branch(job, cut, place, args.name, args.in_place, asked.names)

@@ -9,13 +9,8 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from types import FrameType, SimpleNamespace
-from typing import TYPE_CHECKING
 
-from rdb.coordinate.centre import checkpoints_of, finish_checkpoint
-from rdb.coordinate.joining import checkpoints_options
 from rdb.environment import for_rdb_exec
 from rdb.errors import CannotExecute, RdbError, Unsupported, Usage
 from rdb.launch import inherited
@@ -34,12 +29,14 @@ from rdb.launch.limits import (
     check_limit,
     write_kept_budget,
 )
+from rdb.launch.mpi import is_hydra
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program, look_up
 from rdb.launch.programs import Started, programs
 from rdb.launch.recorded import have_cautions, recorded_processes, recorded_ranks
 from rdb.launch.where import Where
 
+TYPE_CHECKING = False  # of `typing`, which costs 4 ms with what it imports
 if TYPE_CHECKING:
     from rdb.launch.placement import Placement
     from rdb.recording.log.record import End
@@ -97,12 +94,12 @@ def run_command(args: SimpleNamespace) -> int:
         raise Usage("run: --hosts and --launcher need -n")
     if args.n is None:
         program, started = find_program(words[0]), []
-        place = Where(0, None, "none", None)
+        place = Where(0, None, "none")
     else:
         started = programs(args.n, words)
         program = started[0].program
         args.n = sum(one.ranks for one in started)
-        place = Where(0, args.n, args.launcher or "mpirun", None)
+        place = Where(0, args.n, args.launcher or "mpirun")
     if args.n is None and _launches(words):
         print(
             f"rdb: this records {words[0]} and what it starts as one rank; "
@@ -115,13 +112,15 @@ def run_command(args: SimpleNamespace) -> int:
     try:
         if args.kept_budget is not None:
             write_kept_budget(job, args.kept_budget)
-        with _prepared(job, asked) as apart:
-            line, env = _line(args, asked, job, started, words)
-            if args.n is not None:
-                import shlex
+        if asked is not None and asked.by_ssh:
+            from rdb.agents.preparing import prepared_hosts
+            from rdb.recording import open_job
 
-                print(f"rdb: {shlex.join(line)}", file=sys.stderr)
-            code = run_foreground(line, env, job if args.n is not None else None)
+            with prepared_hosts(open_job(job), asked.names) as apart:
+                code = _launched(args, asked, job, started, words)
+        else:
+            apart = False
+            code = _launched(args, asked, job, started, words)
     except BaseException:
         if not recorded_ranks(job) and not (hosts and _anywhere(job, hosts)):
             _remove(job)
@@ -175,16 +174,6 @@ def _launches(words: Sequence[str]) -> bool:
     return name in _LAUNCHERS and "exec" not in words
 
 
-def _prepared(job: str, asked: Placement | None) -> AbstractContextManager[bool]:
-    """Makes the job's directory on hosts that do not see it; yields whether there are any."""
-    if asked is None or not asked.by_ssh:
-        return nullcontext(False)
-    from rdb.agents.preparing import prepared_hosts
-    from rdb.recording import open_job
-
-    return prepared_hosts(open_job(job), asked.names)
-
-
 def _elsewhere(job: str, hosts: Sequence[str]) -> int:
     from rdb.agents.preparing import recorded_elsewhere
     from rdb.recording import open_job
@@ -207,6 +196,23 @@ def _placement(args: SimpleNamespace) -> Placement | None:
     return placement(args.n, args.launcher, args.hosts, args.mpi, args.launcher_arg)
 
 
+def _launched(
+    args: SimpleNamespace,
+    asked: Placement | None,
+    job: str,
+    started: Sequence[Started],
+    typed: Sequence[str],
+) -> int:
+    """Runs the program or the job's ranks; returns the exit code."""
+    line, env = _line(args, asked, job, started, typed)
+    if args.n is None:
+        return run_foreground(line, env)
+    import shlex
+
+    print(f"rdb: {shlex.join(line)}", file=sys.stderr)
+    return run_foreground(line, env, job)
+
+
 def _line(
     args: SimpleNamespace,
     asked: Placement | None,
@@ -221,6 +227,8 @@ def _line(
         # peers may be processes of another job: they share the store's key
         options = [*_options(args), *hca_options(args.hca, os.path.dirname(job))]
         if args.record == "off":
+            from rdb.coordinate.joining import checkpoints_options
+
             options += checkpoints_options(job, 0, 1)
         options += ["--exe", look_up(called)]
         line = rdb_exec_line(directory, files, 0, called, arguments, options, args.mpi)
@@ -271,6 +279,8 @@ def _options(args: SimpleNamespace) -> list[str]:
 
 def _unrecorded(job: str, name: str, code: int, hosts: Sequence[str]) -> int:
     """Says how a job without a log ended.  HOSTS: hosts that do not see the job's directory."""
+    from rdb.coordinate.centre import checkpoints_of, finish_checkpoint
+
     finish_checkpoint(job)
     numbers = checkpoints_of(job)
     if hosts:
@@ -279,6 +289,8 @@ def _unrecorded(job: str, name: str, code: int, hosts: Sequence[str]) -> int:
 
         numbers = checkpoints_elsewhere(open_job(job), hosts)
     if not numbers:
+        from pathlib import Path
+
         from rdb.coordinate.coordinated import none_taken
 
         line = none_taken(Path(job))
@@ -320,18 +332,21 @@ def _ends(job: str) -> list[End | None]:
     return ends
 
 
-def _code_of_job(job: str, code: int, interrupted: bool) -> int:
+def _code_of_job(job: str, launcher: str, code: int, interrupted: bool) -> int:
     """The exit code of the job, from CODE, the launcher's.
 
     A launcher's code does not tell Ctrl-C from a failed program, and MPICH's mpiexec may return 0,
-    1 or 9 for a rank that leaves without MPI_Finalize.
+    1 or 9 for a rank that leaves without MPI_Finalize.  The 0 of others says that each rank's code
+    is 0; then the logs, whose reader takes as long to import as all of `rdb run`, are not read.
     """
-    from rdb.recording.log.record import EndKind
-
     if interrupted and code in _ENDED_BY_LAUNCHER:
         return INTERRUPTED
-    if not interrupted and code == Unsupported.exit_code:
+    if not interrupted and (
+        code == Unsupported.exit_code or (code == 0 and not is_hydra(launcher))
+    ):
         return code
+    from rdb.recording.log.record import EndKind
+
     ends = _ends(job)
     # MPICH's mpiexec, if it notices Ctrl-C late, returns 0 or 9 for the ranks that it ended.
     if interrupted and any(end is None or end.kind is EndKind.SIGNAL for end in ends):
@@ -401,4 +416,4 @@ def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None
             signal.signal(number, action)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     code = 128 - code if code < 0 else code
-    return _code_of_job(launched, code, interrupted) if launched else code
+    return _code_of_job(launched, line[0], code, interrupted) if launched else code

@@ -1,7 +1,7 @@
 """Which MPI is below the program: the one that the user names, else the launcher's.
 
 The program may be built for another MPI: rdb-exec gets the stubs of all ABIs. Imported at every
-rank's start: nothing but `os`.
+rank's start: it imports little.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from rdb.errors import MissingTool, Usage
 from rdb.home import home
+from rdb.launch.program import in_path
 
 # The name of each ABI's stub is that of the library it stands for.
 _STUBS = (
@@ -102,15 +103,17 @@ def mpi_options(asked: str | None, lib: str, env: Mapping[str, str]) -> list[str
 
 def find_mpirun(asked: str | None) -> tuple[str, bool]:
     """The launcher of the MPI ASKED (None: the one in PATH), and whether it is Open MPI's."""
-    import shutil
-
     known = set_up(os.environ).get(asked or "")
     if known is not None:
         return known["launcher"], known["family"] == "openmpi"
     names = [f"mpirun.{asked}", f"mpiexec.{asked}", "mpirun"] if asked else ["mpirun"]
-    path = next((found for found in map(shutil.which, names) if found), None)
+    path = next((found for found in map(in_path, names) if found), None)
     if path is None:
         package = "mpich" if asked == "mpich" else "openmpi-bin"
         raise MissingTool(f"{names[0]} is not in PATH", f"install {package}, or drop -n")
-    # Open MPI's mpirun is a link to orterun or prterun, MPICH's to mpiexec.hydra.
-    return path, "hydra" not in os.path.basename(os.path.realpath(path))
+    return path, not is_hydra(path)
+
+
+def is_hydra(launcher: str) -> bool:
+    """Whether it is MPICH's: a link to mpiexec.hydra (Open MPI's: to orterun or prterun)."""
+    return "hydra" in os.path.basename(os.path.realpath(launcher))

@@ -52,7 +52,8 @@ def join_job(
     program: str, argv: Sequence[str], place: Where, name: str | None = None, record: bool = True
 ) -> str:
     """The directory of this launch's job; the launch's first rank makes it."""
-    if place.key is None:
+    key = place.key
+    if key is None:
         return create_job(program, argv, place, name, record=record)
     root = home()
     claims = os.path.join(root, _CLAIMS)
@@ -62,7 +63,7 @@ def join_job(
         with open(os.path.join(claims, "lock"), "w", opener=opener) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             _forget_removed(root, claims)
-            claim = os.path.join(claims, place.key)
+            claim = os.path.join(claims, key)
             if os.path.exists(claim):
                 with open(claim, encoding="utf-8") as file:
                     return os.path.join(root, file.read())

@@ -48,16 +48,24 @@ def look_up(name: str) -> str:
         except OSError as error:
             raise ProgramNotFound(f"{name}: {_why(error)}", "check the path") from error
         return name
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(folder or ".", name)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
+    path = in_path(name)
+    if path is not None:
+        return path
     hint = (
         f"for the file in this directory write ./{name}"
         if os.path.exists(name)
         else "check the name and PATH"
     )
     raise ProgramNotFound(f"{name} is not in PATH", hint)
+
+
+def in_path(name: str) -> str | None:
+    """The executable of that name in PATH; shutil.which would cost each `rdb run` 3 ms."""
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(folder or ".", name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
 
 
 def _why(error: OSError) -> str:

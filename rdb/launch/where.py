@@ -11,28 +11,37 @@ _SIZE = ("OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 
 
 class Where:
-    """A rank's place; `key` is the same for all ranks of a launch, and differs between launches.
+    """A rank's place.
 
     No dataclass: the import of dataclasses costs every rank 5 ms.
     """
 
-    __slots__ = ("key", "launcher", "nranks", "rank")
+    __slots__ = ("_env", "launcher", "nranks", "rank")
 
-    def __init__(self, rank: int, nranks: int | None, launcher: str, key: str | None) -> None:
+    def __init__(
+        self, rank: int, nranks: int | None, launcher: str, env: Mapping[str, str] | None = None
+    ) -> None:
+        """ENV: the rank's own environment; None: this process is not the rank."""
         self.rank = rank
         self.nranks = nranks
         self.launcher = launcher  # "none", "mpirun" or "srun"
-        self.key = key
+        self._env = env
+
+    @property
+    def key(self) -> str | None:
+        """The same for all ranks of a launch, and different between launches; None: no launcher
+        has started this process."""
+        return None if self._env is None else _key(self._env, self.launcher)
 
 
 def where(env: Mapping[str, str]) -> Where:
     """The place of this process; without a launcher it is rank 0 of its own job."""
     name = next((n for n in _RANK if env.get(n, "").isdigit()), None)
     if name is None:
-        return Where(0, None, "none", None)
+        return Where(0, None, "none")
     size = next((env[n] for n in _SIZE if env.get(n, "").isdigit()), None)
     launcher = "srun" if _by_srun(env) else "mpirun"
-    return Where(int(env[name]), int(size) if size else None, launcher, _key(env, launcher))
+    return Where(int(env[name]), int(size) if size else None, launcher, env)
 
 
 def _by_srun(env: Mapping[str, str]) -> bool:

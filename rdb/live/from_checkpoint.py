@@ -56,7 +56,7 @@ def prepare(
             raise DamagedRecording(
                 f"{segment}: expected the program's arguments in its first record"
             )
-    place = Where(0, one.nranks if launched else None, launcher if launched else "none", None)
+    place = Where(0, one.nranks if launched else None, launcher if launched else "none")
     cut = dict.fromkeys(range(one.nranks), one.number)
     branch = make_branch(job, cut, place, name, in_place, hosts, record)
     ranks: dict[int, dict[str, object]] = {}
