@@ -248,6 +248,15 @@ static const struct log_record *expanded(struct log_reader *r, size_t off, uint3
 	return expand_into(r, off, size, r->expanded[r->turn++ % LOG_EXPANDED], expected);
 }
 
+size_t log_whole(const uint8_t *segment, size_t len, size_t off, uint64_t *out)
+{
+	struct log_reader r = {.base = segment, .len = len};
+	const char *expected;
+	const uint32_t size = ((const struct log_short *)(segment + off))->size;
+	const struct log_record *rec = expand_into(&r, off, size, out, &expected);
+	return rec ? rec->size : 0;
+}
+
 /* The next event of the present cycle; NULL: so far there are no more. */
 static const struct log_record *turn_of_cycle(struct log_reader *r)
 {

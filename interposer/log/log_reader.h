@@ -44,6 +44,10 @@ LOG_API const struct log_record *log_reader_next(struct log_reader *r);
  * last record given gets the number of the last of them. */
 uint32_t log_reader_pass(struct log_reader *r);
 
+/* Expands the short record at `off` of a mapped segment into `out`, which has room for LOG_MODEL_MAX bytes.  Returns the
+ * size of the whole record; 0: it is damaged. */
+LOG_API size_t log_whole(const uint8_t *segment, size_t len, size_t off, uint64_t *out);
+
 /* Continues at a place taken from another reader of the same log (segment, off). */
 LOG_API int log_reader_seek(struct log_reader *r, unsigned segment, size_t off);
 

@@ -19,7 +19,7 @@ from rdb.cli.output import print_json, print_table
 from rdb.commands.quoting import has_predicate
 from rdb.errors import DamagedRecording, Usage
 from rdb.recording import Job, open_job
-from rdb.recording.query.find import find_events
+from rdb.recording.query.find import count_events, find_events
 from rdb.recording.query.query import Query, of_events
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
@@ -172,9 +172,9 @@ def _opened(name: str, rank: str | None) -> Job:
 
 def _search(name: str, only: str | None, text: str, way: str, limit: int, rank: int) -> Found:
     recording, backwards = _opened(name, only).rank(rank), way == "prev"
-    found = find_events(recording, Query(text), backwards=backwards)
     if way == "count":
-        return [], sum(len(one.events) for one in found)
+        return [], count_events(recording, Query(text))
+    found = find_events(recording, Query(text), backwards=backwards)
     rows: list[dict[str, Any]] = [
         {
             "rank": rank,

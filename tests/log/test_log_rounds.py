@@ -227,8 +227,10 @@ def test_billions_of_turns(play: Play, period: int) -> None:
     assert sum(more + 1 for _, _, more in index.event_times()) == index.count
     assert len(list(index.switches())) < 100
     assert RankCommunication(folder).count == 0
-    known = index.turns_at(middle)
-    assert known is not None and known[1] == period and middle in known[0]
+    cycles = index.cycles_among(range(len(index._events)))
+    assert {index.period_of(one) for one in cycles} == {period}
+    spans = [index.events_of(one) for one in cycles]
+    assert sum(first <= middle < first + count for first, count in spans) == 1
 
 
 def test_some_of_the_calls_of_a_cycle(play: Play) -> None:

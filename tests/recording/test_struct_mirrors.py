@@ -20,7 +20,6 @@ INTERPOSER = Path(__file__).parents[2] / "interposer"
 MIRRORS = {
     "log_record": "rdb.recording.log.head._RECORD",
     "log_chunk": "rdb.recording.log.head._CHUNK rdb.recording.log.record._CHUNK",
-    "log_short": "rdb.recording.log.short._SHORT+",
     "log_segment_header": "rdb.recording.log.head.SEGMENT_HEADER+",
     "log_entry": "rdb.recording.log.library.ENTRY",
     "log_message": "rdb.recording.mpi.communication._ITEM",

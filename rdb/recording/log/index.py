@@ -17,7 +17,7 @@ from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.recording.log.library import ENTRY as _ENTRY
 from rdb.recording.log.library import log_library
 from rdb.recording.log.record import Kind, Record
-from rdb.recording.log.short import expand, is_short
+from rdb.recording.log.rows import rows
 from rdb.recording.log.turns import Places
 
 _NR, _REPEAT, _KIND, _NARGS, _THREAD, _PLACE = 6, 7, 8, 9, 10, 11
@@ -27,9 +27,12 @@ _ENTRY_WORDS = _ENTRY.size // 8
 _ENTRY_HALVES = _ENTRY.size // 2
 _KIND_HALF = 24  # offset of log_entry.kind in 16-bit units
 _NR_WORD = 10  # of log_entry.nr in 32-bit units
+_REPEAT_WORD = 11  # of log_entry.repeat in 32-bit units
 _PLACE_WORD = 7  # of log_entry.place in 64-bit units
 _THREAD_WORD = 13  # of log_entry.thread in 32-bit units
 _HEADER_BYTES = 32  # struct log_segment_header
+_SHORT = 1  # LOG_SHORT
+_MODEL_MOST = 560  # LOG_MODEL_MAX
 _MAPPED_MOST = 64  # segments; each map holds a descriptor (mmap.mmap duplicates it)
 _TAIL_SEGMENTS = 2  # the newest may have been opened just now and be empty
 _NOT_SAID = 2  # file_sum_check(): the file's name holds no checksum
@@ -302,17 +305,66 @@ class LogIndex:
         entry = self._at(place)
         return Kind(entry[_KIND]), entry[0], entry[_REPEAT]
 
-    def where(self, place: int) -> tuple[int, int]:
-        """Segment and offset of a record; equal for all turns that repeat it."""
-        entry = self._at(place)
-        return entry[4], entry[3]
+    # An entry of librdblog, a record or all turns of a cycle, is named by its number, from 0.
 
-    def turns_at(self, place: int) -> tuple[range, int] | None:
-        """Places of all turns of the cycle that holds `place`, and its period; None: no cycle."""
-        entry = self._entry(self._number(place))
-        if entry[_KIND] != _TURNS:
-            return None
-        return range(entry[_PLACE], entry[_PLACE] + entry[_REPEAT] + 1), entry[_NARGS]
+    def numbers_between(self, first: int, last: int) -> range:
+        """Numbers of the entries that may hold one of these events."""
+        low = bisect.bisect_left(self._events, first)
+        return range(max(low - 1, 0), bisect.bisect_right(self._events, last))
+
+    def events_among(
+        self, numbers: range, calls: Iterable[tuple[Kind, int]] | None
+    ) -> Iterator[tuple[tuple[Kind, int], array[int]]]:
+        """Numbers of the events among NUMBERS, by call; CALLS: only these."""
+        self._sort_calls()
+        for kind, nr in list(self._called) if calls is None else calls:
+            if kind == _TURNS or not Kind(kind).is_event:
+                continue
+            those = self._called_among((kind, nr), numbers)
+            if those:
+                yield (Kind(kind), nr), those
+
+    def cycles_among(self, numbers: range) -> array[int]:
+        """Numbers of the entries that are turns of a cycle."""
+        self._sort_calls()
+        return self._called_among((_TURNS, 0), numbers)
+
+    def _called_among(self, call: tuple[int, int], numbers: range) -> array[int]:
+        known = self._called.get(call, array("Q"))
+        low = bisect.bisect_left(known, numbers.start)
+        return known[low : bisect.bisect_left(known, numbers.stop, low)]
+
+    def rows(
+        self, numbers: array[int], columns: Sequence[tuple[int, str]]
+    ) -> Iterator[list[memoryview]] | None:
+        """See rdb/recording/log/rows.py; COLUMNS with their codes."""
+        codes = "".join(code for _, code in columns)
+        wanted = [column for column, _ in columns]
+        return rows(self._directory, self._keep, numbers, wanted, codes)
+
+    def events_of(self, number: int) -> tuple[int, int]:
+        """The first event of an entry, and how many it has."""
+        entry = self._entry(number)
+        return entry[0], entry[_REPEAT] + 1
+
+    def events_in(self, numbers: Sequence[int]) -> int:
+        """How many events all these entries have."""
+        repeats = self._view.cast("I")[_REPEAT_WORD :: _ENTRY.size // 4] if numbers else ()
+        return len(numbers) + sum(repeats[number] for number in numbers)
+
+    def place_of(self, number: int) -> int:
+        """The place of an entry's record, or of its first turn."""
+        return int(self._places[number])
+
+    def period_of(self, number: int) -> int:
+        """The period of a cycle, whose first turn equals the entry that many numbers before; 0: it
+        is none."""
+        entry = self._entry(number)
+        return entry[_NARGS] if entry[_KIND] == _TURNS else 0
+
+    def arguments_of(self, number: int) -> int:
+        """How many arguments its call has."""
+        return self._entry(number)[_NARGS]
 
     def end(self) -> tuple[int, int]:
         """Segment and offset of the end of the last whole record."""
@@ -371,9 +423,16 @@ class LogIndex:
     def bytes_of(self, segment: int, offset: int, size: int) -> memoryview:
         """The bytes of a record, expanded if it is a short one; SIZE: its bytes in the segment."""
         data = self._mapped(segment, offset, size)
-        if not is_short(data):
+        if not data[0] & _SHORT:
             return data
-        return expand(data, lambda back, size: self._mapped(segment, offset - back, size))
+        ffi, library = log_library()
+        whole, base = bytearray(_MODEL_MOST), self._segments[segment][1]
+        out = ffi.from_buffer("uint64_t[]", whole)
+        length = library.log_whole(ffi.from_buffer("uint8_t[]", base), len(base), offset, out)
+        if not length:
+            path = self._directory / f"log-{segment:06}.seg"
+            raise DamagedRecording(f"{path}: offset {offset}: expected a short record")
+        return memoryview(whole)[:length].toreadonly()
 
     def _mapped(self, segment: int, offset: int, size: int) -> memoryview:
         held = self._segments.get(segment)

@@ -24,18 +24,18 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_FD_FIRST = _words(
+FD_FIRST = _words(
     "read write close fstat lseek ioctl pread64 pwrite64 readv writev preadv pwritev preadv2 "
     "pwritev2 dup dup2 dup3 fcntl fsync fdatasync ftruncate flock fchmod fchown getdents "
     "getdents64 connect accept accept4 sendto recvfrom sendmsg recvmsg shutdown bind listen "
     "getsockname getpeername setsockopt getsockopt sendmmsg recvmmsg epoll_ctl epoll_wait "
     "epoll_pwait timerfd_settime timerfd_gettime fallocate fadvise64 fchdir fstatfs"
 )
-_FD_RESULT = _words(
+FD_RESULT = _words(
     "open openat openat2 creat socket epoll_create epoll_create1 eventfd eventfd2 timerfd_create "
     "signalfd signalfd4 memfd_create inotify_init inotify_init1"
 )
-_BYTES_RESULT = _words(
+BYTES_RESULT = _words(
     "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 sendto recvfrom "
     "sendmsg recvmsg sendfile copy_file_range splice getrandom"
 )
@@ -127,7 +127,7 @@ class Event:
         self._rank = rank
         self._start_ns = start_ns
         self._paths = paths
-        self.name = _name(record)
+        self.name = name_of(record.kind, record.nr)
         self._message: tuple[Note, int, int, int] | None = None
         self._item: dict[str, Any] | None = None
 
@@ -192,7 +192,7 @@ class Event:
         if self._item is not None and name in ITEM_FIELDS:
             return self._item.get(name)
         if name == "bytes":
-            return record.result if self.name in _BYTES_RESULT and not self._failed() else None
+            return record.result if self.name in BYTES_RESULT and not self._failed() else None
         if name.startswith("arg") and name[3:].isdigit():
             place = int(name[3:])
             return record.args[place] if place < len(record.args) else None
@@ -205,9 +205,9 @@ class Event:
         return answered and -4096 < self.record.result < 0
 
     def _descriptor(self) -> int | None:
-        if self.name in _FD_FIRST:
+        if self.name in FD_FIRST:
             return signed32(self.record.args[0])
-        if self.name in _FD_RESULT:
+        if self.name in FD_RESULT:
             return self.record.result
         return signed32(self.record.args[4]) if self.name == "mmap" else None
 
@@ -220,15 +220,16 @@ class Event:
         return found
 
 
-def _name(record: Record) -> str:
-    match record.kind:
+def name_of(kind: Kind, nr: int) -> str:
+    """The name of an event of this kind and number."""
+    match kind:
         case Kind.SYSCALL:
-            return SYSCALLS.get(record.nr, (f"syscall_{record.nr}", None))[0]
+            return SYSCALLS.get(nr, (f"syscall_{nr}", None))[0]
         case Kind.HYPERCALL:
-            return _call_names().get(record.nr, "call")
+            return _call_names().get(nr, "call")
         case Kind.SIGNAL:
-            return signal_name(record.nr).lower()
-    return KINDS[record.kind]
+            return signal_name(nr).lower()
+    return KINDS[kind]
 
 
 @cache

@@ -16,15 +16,27 @@ import ast
 import errno
 import itertools
 import math
-import operator
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from rdb.errors import Usage
 from rdb.recording.log.describe import mpi_constants
 from rdb.recording.log.record import Kind, Record
+from rdb.recording.query.compiled import (
+    Calculation,
+    Comparison,
+    Constant,
+    Field,
+    Junction,
+    Many,
+    Negative,
+    Node,
+    Word,
+    calculates,
+    compares,
+    of_event,
+)
 from rdb.recording.query.fields import (
     OF_MESSAGES,
     Event,
@@ -36,27 +48,7 @@ from rdb.recording.query.fields import (
 )
 from rdb.recording.query.texts import TEXTS, part
 
-Term = Callable[[Event], Any]
 _LONG = 4096
-_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-}
-_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     **{ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE},
     ast.Eq: ast.Eq,
@@ -106,7 +98,8 @@ class Query:
             raise Usage(f"a query has at most {_LONG} characters")
         self.uses_paths = False
         self._uses_time = False
-        self._of_messages = False  # evaluated for each message or verbs request of an event
+        self.of_messages = False
+        """Evaluated for each message or verbs request of an event."""
         self._each = False  # it uses `event` in a way that must be evaluated for each event
         self._edges: set[int] = set()  # event numbers at which a comparison may change
         self._fields: dict[str, None] = {}
@@ -114,7 +107,11 @@ class Query:
         self.first, self.last = 0, sys.maxsize
         """The query is true of no event outside of these bounds."""
         tree = self._parsed(self.text)
-        self._test = self._term(tree)
+        self.tree = self._term(tree)
+        try:
+            self._test = of_event(self.tree)
+        except (SyntaxError, RecursionError, MemoryError):
+            raise Usage("the query is nested too deep") from None
         self.calls = _calls(tree)
         self._bound(tree)
 
@@ -153,16 +150,21 @@ class Query:
         """
         event = Event(record, rank, start_ns, paths, number)
         try:
-            each = event.each() if self._of_messages else (event,)
+            each = event.each() if self.of_messages else (event,)
             return any(bool(self._test(one)) for one in each)
         except (TypeError, ArithmeticError) as error:
             at = record.event if number is None else number
             raise Usage(f"{self.text!r} has no value at event {at}: {error}") from None
 
     @property
+    def of_the_event(self) -> bool:
+        """May it have different values for events that differ only in number?"""
+        return self._each or bool(self._edges)
+
+    @property
     def of_the_call(self) -> bool:
         """Has it the same value for events that differ only in number and time?"""
-        return not (self._uses_time or self._each or self._edges)
+        return not (self._uses_time or self.of_the_event)
 
     def pieces(self, events: range, backwards: bool = False) -> Iterator[range]:
         """Splits events of one record into ranges on each of which the query has one value."""
@@ -194,7 +196,7 @@ class Query:
         if op in (ast.Lt, ast.LtE, ast.Eq):
             self.last = min(self.last, math.floor(number) - (op is ast.Lt and number % 1 == 0))
 
-    def _term(self, node: ast.expr) -> Term:
+    def _term(self, node: ast.expr) -> Node:
         if not any(isinstance(one, ast.Name) for one in ast.walk(node)):
             raise Usage(
                 f"{ast.unparse(node)} is a constant, true or false of every event",
@@ -202,12 +204,10 @@ class Query:
             )
         match node:
             case ast.BoolOp(op=op, values=values):
-                terms = [self._term(one) for one in values]
-                every = all if isinstance(op, ast.And) else any
-                return lambda event: every(term(event) for term in terms)
+                word = "and" if isinstance(op, ast.And) else "or"
+                return Junction(word, tuple(self._term(one) for one in values))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                inner = self._term(operand)
-                return lambda event: not inner(event)
+                return Junction("not", (self._term(operand),))
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 return self._compare([left, *comparators], ops)
             case ast.Tuple() | ast.List() | ast.Set():
@@ -224,32 +224,22 @@ class Query:
                 if word.lower() not in field_names() or word.lower() in event_names():
                     name = self._event_name(word)
                     self._named = True
-                    self._of_messages |= name in OF_MESSAGES
-                    return lambda event: event.is_a(name)
+                    self.of_messages |= name in OF_MESSAGES
+                    return Word(name)
         return self._operand(node)
 
-    def _compare(self, nodes: list[ast.expr], ops: list[ast.cmpop]) -> Term:
+    def _compare(self, nodes: list[ast.expr], ops: list[ast.cmpop]) -> Node:
         each = self._each
         nodes = self._meant(nodes, ops)
-        terms = [self._operand(node) for node in nodes]
+        parts = tuple(self._operand(node) for node in nodes)
         numbers = _numbers(node for node in nodes if not _is_event(node))
         if numbers is not None:  # `event` is compared with constants only
             self._each = each
             for one in numbers:
                 self._edges |= {math.ceil(one), math.floor(one) + 1}
-        functions = [_OPERATORS.get(type(op)) for op in ops]
-        if None in functions:
+        if not all(map(compares, ops)):
             raise Usage(f"{self.text!r}: no such comparison", "== != < <= > >= in, not in")
-        tests = [function for function in functions if function is not None]
-
-        def compare(event: Event) -> bool:
-            values = [term(event) for term in terms]
-            if any(value is None for value in values):
-                return False
-            pairs = zip(tests, values, values[1:], strict=False)
-            return all(test(left, right) for test, left, right in pairs)
-
-        return compare
+        return Comparison(parts, tuple(type(op) for op in ops))
 
     def _meant(self, nodes: Sequence[ast.expr], ops: Sequence[ast.cmpop]) -> list[ast.expr]:
         """The operands, with the texts that fields are compared with as the fields have them."""
@@ -301,18 +291,16 @@ class Query:
             return node
         raise Usage(f"{field} is never {text!r}", _HINTS[field])
 
-    def _operand(self, node: ast.expr) -> Term:
+    def _operand(self, node: ast.expr) -> Node:
         match node:
             case ast.Constant(value=value) if isinstance(value, (int, float, str)):
-                return lambda event: value
+                return Constant(value)
             case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
-                terms = [self._operand(part) for part in parts]
-                return lambda event: tuple(term(event) for term in terms)
+                return Many(tuple(self._operand(part) for part in parts))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                inner = self._operand(operand)
-                return lambda event: None if (value := inner(event)) is None else -value
-            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _ARITHMETIC):
-                return self._arithmetic(left, op, right)
+                return Negative(self._operand(operand))
+            case ast.BinOp(left=left, op=op, right=right) if calculates(op):
+                return Calculation(self._operand(left), type(op), self._operand(right))
             case ast.Name() | ast.Attribute():
                 return self._field(_word(node))
         raise NotOfEvents(
@@ -320,33 +308,20 @@ class Query:
             "fields, numbers, 'texts', comparisons, and, or, not, + - * // % & | ^",
         )
 
-    def _arithmetic(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Term:
-        first, second, function = self._operand(left), self._operand(right), _OPERATORS[type(op)]
-
-        def calculate(event: Event) -> Any:
-            values = first(event), second(event)
-            if None in values:
-                return None
-            if not all(isinstance(value, (int, float)) for value in values):
-                raise TypeError("numbers are needed to calculate")
-            return function(*values)
-
-        return calculate
-
-    def _field(self, word: str) -> Term:
+    def _field(self, word: str) -> Node:
         name = word.lower()
         if name in field_names():
             self._fields[word] = None
             self.uses_paths |= name == "path"
             self._uses_time |= name == "time"
             self._each |= name == "event"
-            self._of_messages |= name in OF_MESSAGES
-            return lambda event: event.get(name)
+            self.of_messages |= name in OF_MESSAGES
+            return Field(name)
         number = _constant(word)
         if number is None:
             self._event_name(word)  # raises what is wrong
             raise Usage(f"{word!r} is an event, and not a value", f"write: name == {word}")
-        return lambda event: number
+        return Constant(number)
 
     def _event_name(self, word: str) -> str:
         name = dotted(word)
