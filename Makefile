@@ -13,7 +13,7 @@ STAMPS := .make
 DEBIAN := python3 python3-venv gcc g++ make pkg-config gdb openmpi-bin libopenmpi-dev binutils git \
   mpich libmpich-dev gfortran \
   libc6-dbg liblz4-dev libibverbs-dev ibverbs-utils python3-pyverbs libsodium-dev librdmacm-dev rdmacm-utils \
-  perftest iproute2 locales
+  perftest ucx-utils libfabric-bin iproute2 locales
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # A runtime library path would be seen by recorded programs too.
 unexport PYTHONPATH

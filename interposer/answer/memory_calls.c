@@ -229,6 +229,8 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 	int flags = (int)A(3), fd = (int)A(4);
 	bool shared = (flags & 0xf) != MAP_PRIVATE, anonymous = flags & MAP_ANONYMOUS;
 	char key[160];
+	if (!anonymous && flags & MAP_HUGETLB && !on_huge_pages(fd))
+		return -EINVAL;
 	if (!anonymous && is_dev_zero(fd))
 		anonymous = true;
 	if (shared && !anonymous && prot & PROT_WRITE &&

@@ -22,6 +22,7 @@
 #include "answer/kept_files.h"
 #include "answer/other_names.h"
 #include "answer/clock_ids.h"
+#include "answer/device_paths.h"
 #include "answer/memory_calls.h"
 #include "space/shared_memory.h"
 #include "answer/prctl_calls.h"
@@ -94,7 +95,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	struct timespec left;
 	uint64_t a[6];
 	long made;
-	char room[2][LONGEST];
+	char room[2][LONGEST], device[LONGEST];
 	siginfo_t marked;
 	uint64_t mask;
 	const bool masked = mask_of_call(ev, &mask);
@@ -103,6 +104,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	pids_in(ev->nr, a);
 	if (ev->waited_ns && waited_before(ev, a, &left))
 		return 0;
+	device_paths(ev->nr, a, device);
 	if (ev->nr != SYS_open && ev->nr != SYS_openat) /* open: after /proc has been dealt with */
 		done = other_names->paths(ev->nr, a, room);
 	if (done)

@@ -45,6 +45,8 @@ void boundary_deliver_on_return(void);
 void syscall_event(ucontext_t *uc);
 /* host.c */
 int64_t host_call(struct event *ev, struct gate_frame *frame);
+/* The folder below which the files of an RDMA device lie that is no device of the system's; NULL: there is none. */
+const char *host_device_files(void);
 /* Asks a plug-in at a step of a restart (host.h).  NULL: nothing against it. */
 const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args, int64_t *result);
 /* The same while payloads are made again. */

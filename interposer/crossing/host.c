@@ -320,6 +320,19 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 	return result;
 }
 
+const char *host_device_files(void)
+{
+	if (!lower.opt.hca || strcmp(lower.opt.hca, "soft") || !lower.opt.verbs_lower)
+		return NULL;
+	struct thread *self = thread_self();
+	enter(self);
+	if (!host.plugins[RDB_NS_VERBS])
+		host.plugins[RDB_NS_VERBS] = load(RDB_NS_VERBS);
+	const char *folder = host.plugins[RDB_NS_VERBS]->device_files();
+	leave(self);
+	return folder;
+}
+
 static const struct rdb_plugin *loaded_of(uint32_t fn)
 {
 	return fn >> 16 < NAMESPACES ? host.plugins[fn >> 16] : NULL;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include "crossing/source.h"
 #include "text/traps.h"
 
@@ -19,12 +20,17 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *id, const p
 	if (!real)
 		return ENOSYS;
 	lower_block_signals(&mask);
+	/* what traps here would trap in that thread, too */
 	const bool traps = lower.started && lower.upper.traps & TRAPS_IDENTITY;
-	if (traps) /* it would trap in that thread, too, and end the process */
+	int counter = PR_TSC_ENABLE; /* open already in a call of a stub, but not in a system call */
+	prctl(PR_GET_TSC, &counter);
+	if (traps)
 		traps_set(false);
+	prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	int rc = real(id, attr, fn, arg);
 	if (traps)
 		traps_set(true);
+	prctl(PR_SET_TSC, counter);
 	if (source) /* main() has begun */
 		source->made_thread();
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);

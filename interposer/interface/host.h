@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "interface/gate.h"
 
-#define RDB_HOST_VERSION 20
+#define RDB_HOST_VERSION 21
 
 /* Kinds of notes: chunks of a record that replay does not apply (log_format.h, struct log_chunk with addr 0). */
 enum rdb_note {
@@ -379,6 +379,9 @@ struct rdb_plugin {
 	bool (*quick)(uint32_t fn, const uint64_t *args);
 	uint32_t quick_index; /* of the only call that quick() takes */
 	uint32_t clock_index; /* of the only call that just returns the time; 0: there is none */
+	/* May be NULL.  The folder below which the files of its devices lie (dev/infiniband/...); NULL: they are the
+	 * system's own. */
+	const char *(*device_files)(void);
 	/* May be NULL.  Called in a forked child, which has the parent's memory and none of its threads. */
 	void (*in_child)(void);
 	const struct rdb_coordinated *coordinated; /* may be NULL: then there are no checkpoints without a log */

@@ -22,10 +22,17 @@ enum verbs_call {
 struct verbs_opened {
 	int32_t async_fd;
 	int32_t comp_vectors;
+	uint64_t device_memory; /* bytes; 0: none */
+	uint64_t clock_khz;     /* of completions' time stamps; 0: there are none */
 };
 
 struct verbs_keys {
 	uint32_t lkey, rkey;
+};
+
+/* When a completion was queued: the device's clock, and the time of day in ns. */
+struct verbs_stamp {
+	uint64_t clock, wall;
 };
 
 struct verbs_event {

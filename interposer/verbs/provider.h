@@ -112,6 +112,8 @@ struct verbs_provider {
 	int (*resize_cq)(void *cq, int *cqe);
 	int (*destroy_cq)(void *cq);
 	int (*poll_cq)(void *cq, int n, struct ibv_wc *wc); /* number of completions, or -errno */
+	/* When the completion that was polled last was queued: the monotonic clock in ns.  NULL: not known. */
+	uint64_t (*completed_at)(void *cq);
 	int (*req_notify_cq)(void *cq, int solicited_only);
 	int (*cq_event)(void *channel, void **cq); /* -EAGAIN: none */
 
@@ -143,6 +145,10 @@ struct verbs_provider {
 
 	/* Queues an asynchronous event again.  NULL: not supported. */
 	int (*restore_event)(void *context, int type, void *object);
+
+	/* Folder below which the device's files lie: dev/infiniband, sys/class/infiniband, ...  NULL, or returns NULL:
+	 * they are the system's. */
+	const char *(*files)(void);
 
 	/* Carries out what has arrived, without blocking; returns the number of things done. */
 	int (*progress)(void);

@@ -14,6 +14,12 @@ int main(void)
 		if (p != MAP_FAILED)
 			p[len - 1] = 1;
 	}
+	/* mmap(2): only a file of huge pages can be mapped so */
+	const int plain = memfd_create("plain", 0);
+	NEED(plain >= 0 && ftruncate(plain, (off_t)len) == 0);
+	for (int flags = MAP_SHARED; flags <= MAP_SHARED_VALIDATE; flags++)
+		NEED(mmap(NULL, len, PROT_READ | PROT_WRITE, flags | MAP_HUGETLB, plain, 0) == MAP_FAILED &&
+		     errno == EINVAL);
 	puts("done");
 	return 0;
 }

@@ -44,8 +44,8 @@ static void make(void)
 {
 	const uint64_t flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM;
 	struct ibv_cq_init_attr_ex attr = {.cqe = DEPTH, .wc_flags = flags};
-	lacks("completion time stamps", (struct ibv_cq_init_attr_ex){.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP});
-	lacks("wall clock", (struct ibv_cq_init_attr_ex){.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK});
+	lacks("flow tags", (struct ibv_cq_init_attr_ex){.wc_flags = IBV_WC_EX_WITH_FLOW_TAG});
+	lacks("VLANs", (struct ibv_cq_init_attr_ex){.wc_flags = IBV_WC_EX_WITH_CVLAN});
 	lacks("overrun", (struct ibv_cq_init_attr_ex){.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 						      .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN});
 	cq = ibv_create_cq_ex(it.context, &attr);

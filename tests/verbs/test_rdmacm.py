@@ -102,6 +102,12 @@ def test_what_a_listener_had_goes_with_it(build: Build, rdb_home: Path, tmp_path
     assert (done.returncode, done.stdout) == (0, "1 0\n"), done.stderr
 
 
+def test_addresses_from_hints(build: Build, rdb_home: Path, tmp_path: Path) -> None:
+    program = str(build("rdmacm_addresses.c", "-O1", *LIBRARIES))
+    done = run_rdb(rdb_home, tmp_path, "run", "--hca=soft", "--name", "addresses", "--", program)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
 PERFTEST = [
     ("ib_send_lat", "-R", "-s", "64", "-n", "10"),
     ("ib_write_lat", "-s", "64", "-n", "10"),

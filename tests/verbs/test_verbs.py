@@ -52,13 +52,10 @@ def test_each_side_is_replayed_alone(record, source: str, said: tuple[str, str])
 
 
 def test_extended_queues(record) -> None:  # type: ignore[no-untyped-def]
-    """ibv_create_cq_ex and ibv_wr_*; a completion queue with time stamps is refused."""
+    """ibv_create_cq_ex and ibv_wr_*; what a completion does not tell is refused."""
     pair = record("verbs_extended.c")
     pair.check()
-    lacking = [
-        f"{what}: Operation not supported"
-        for what in ("completion time stamps", "wall clock", "overrun")
-    ]
+    lacking = [f"{what}: Operation not supported" for what in ("flow tags", "VLANs", "overrun")]
     assert pair.out[0].splitlines() == [
         *lacking,
         "12 bytes with 22",
@@ -71,6 +68,14 @@ def test_extended_queues(record) -> None:  # type: ignore[no-untyped-def]
         "inline, 37",
         "client done",
     ]
+    pair.replay()
+
+
+def test_domains_device_memory_and_time_stamps(record) -> None:  # type: ignore[no-untyped-def]
+    pair = record("verbs_resources.c")
+    pair.check()
+    said = ["domains", "from memory to memory", "time stamps"]
+    assert [out.splitlines()[:-1] for out in pair.out] == [said, said]
     pair.replay()
 
 

@@ -49,15 +49,40 @@ static struct rdma_addrinfo *made(const struct addrinfo *from, const struct rdma
 	return a;
 }
 
+static int copied(struct sockaddr **to, socklen_t *len, const struct sockaddr *from, socklen_t from_len)
+{
+	*to = from_len ? malloc(from_len) : NULL;
+	if (!*to)
+		return from_len ? ENOMEM : 0;
+	memcpy(*to, from, from_len);
+	*len = from_len;
+	return 0;
+}
+
 static int with_source(struct rdma_addrinfo *a, const struct rdma_addrinfo *hints)
 {
-	if (!hints || !hints->ai_src_len || (a->ai_flags & RAI_PASSIVE))
+	if (!hints || a->ai_src_len)
 		return 0;
-	a->ai_src_addr = malloc(hints->ai_src_len);
-	if (!a->ai_src_addr)
-		return ENOMEM;
-	memcpy(a->ai_src_addr, hints->ai_src_addr, hints->ai_src_len);
-	a->ai_src_len = hints->ai_src_len;
+	return copied(&a->ai_src_addr, &a->ai_src_len, hints->ai_src_addr, hints->ai_src_len);
+}
+
+/* Without a node and a service, the hints have the addresses. */
+static int from_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo **res)
+{
+	struct rdma_addrinfo *a = calloc(1, sizeof(*a));
+	if (!a)
+		return cm_fail(ENOMEM);
+	a->ai_flags = hints->ai_flags;
+	a->ai_family = hints->ai_family;
+	a->ai_qp_type = hints->ai_qp_type;
+	a->ai_port_space = hints->ai_port_space;
+	int error = copied(&a->ai_dst_addr, &a->ai_dst_len, hints->ai_dst_addr, hints->ai_dst_len);
+	error = error ? error : with_source(a, hints);
+	if (error) {
+		free_one(a);
+		return cm_fail(error);
+	}
+	*res = a;
 	return 0;
 }
 
@@ -69,7 +94,7 @@ EXPORT int rdma_getaddrinfo(const char *node, const char *service, const struct 
 	int flags = hints ? hints->ai_flags : 0;
 	*res = NULL;
 	if (!node && !service)
-		return cm_fail(EINVAL);
+		return hints ? from_hints(hints, res) : cm_fail(EINVAL);
 	if (flags & RAI_PASSIVE)
 		ask.ai_flags |= AI_PASSIVE;
 	if (flags & RAI_NUMERICHOST)

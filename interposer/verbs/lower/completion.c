@@ -1,4 +1,5 @@
 /* Completion channels and queues. */
+#include <time.h>
 #include <unistd.h>
 #include "numbers.h"
 #include "plugin.h"
@@ -101,19 +102,37 @@ static int poll_batch(const struct object *cq, int room, struct ibv_wc *to)
 	return found.n;
 }
 
+static uint64_t ns_of(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void put_stamp(uint64_t upper, uint64_t at)
+{
+	const struct verbs_stamp stamp = {.clock = at, .wall = ns_of(CLOCK_REALTIME) - (ns_of(CLOCK_MONOTONIC) - at)};
+	put(upper, &stamp, sizeof(stamp));
+}
+
 int64_t verbs_poll_cq(const uint64_t *a)
 {
 	FIND(cq, a[0], CQ);
+	if (a[3] && (!provider->completed_at || a[1] != 1))
+		return -EINVAL;
 	int64_t want = (int)a[1], got = 0;
 	while (got < want) {
 		int room = batch_of(want - got);
 		int n = synthetic ? synthetic_poll(cq, room, wc) : 0;
+		const bool polled = n > 0; /* one of before a restart, whose time is not known */
 		if (n < room) {
 			int more = poll_batch(cq, room - n, wc + n);
 			if (more < 0 && !n)
 				return got ? got : more;
 			n += more > 0 ? more : 0;
 		}
+		if (n && a[3])
+			put_stamp(a[3], polled ? ns_of(CLOCK_MONOTONIC) : provider->completed_at(cq->handle));
 		completion_buffers_completed(wc, n);
 		for (int i = 0; numbers_rebound && i < n; i++) {
 			wc[i].qp_num = shown_qp_number(wc[i].qp_num);

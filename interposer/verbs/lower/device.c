@@ -37,7 +37,10 @@ int64_t verbs_open(const uint64_t *a)
 	int rc = provider ? provider->open((unsigned)a[0], &made.handle, &async_fd, &vectors) : -ENODEV;
 	if (rc)
 		return rc;
-	struct verbs_opened opened = {descriptor_shown(async_fd), vectors};
+	struct ibv_device_attr_ex attr;
+	memset(&attr, 0, sizeof(attr));
+	provider->query_device(made.handle, &attr, sizeof(attr));
+	struct verbs_opened opened = {descriptor_shown(async_fd), vectors, attr.max_dm_size, attr.hca_core_clock};
 	if (opened.async_fd < 0) {
 		provider->close(made.handle);
 		return opened.async_fd;

@@ -154,6 +154,11 @@ static bool plugin_quick(uint32_t fn, const uint64_t *args)
 	return provider && provider->by_itself && !forked && !restart_posts_wait && verbs_polls_nothing(args);
 }
 
+static const char *plugin_device_files(void)
+{
+	return provider && provider->files ? provider->files() : NULL;
+}
+
 static void plugin_in_child(void)
 {
 	completion_buffers_forget();
@@ -173,6 +178,7 @@ __attribute__((visibility("default"))) const struct rdb_plugin rdb_plugin = {
 	.brings = plugin_brings,
 	.quick = plugin_quick,
 	.quick_index = VERBS_POLL_CQ,
+	.device_files = plugin_device_files,
 	.in_child = plugin_in_child,
 	.restart = plugin_restart,
 };

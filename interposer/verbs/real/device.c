@@ -68,6 +68,8 @@ int real_query_device(void *context, struct ibv_device_attr_ex *attr, size_t siz
 	struct ibv_device_attr_ex whole;
 	memset(&whole, 0, sizeof(whole));
 	int rc = real_done(ibv_query_device_ex(context, NULL, &whole));
+	whole.max_dm_size = 0;                                      /* it would not be memory of the process */
+	whole.completion_timestamp_mask = whole.hca_core_clock = 0; /* completions are polled without their time */
 	if (!rc)
 		memcpy(attr, &whole, size < sizeof(whole) ? size : sizeof(whole));
 	return rc;

@@ -34,7 +34,7 @@ int hca_resize_cq(void *handle, int *cqe)
 	struct hca_cq *cq = handle;
 	if (*cqe < 1 || *cqe > HCA_MAX_CQE || (unsigned)*cqe < cq->count)
 		return -EINVAL;
-	struct ibv_wc *ring = calloc((size_t)*cqe, sizeof(*ring));
+	struct hca_completed *ring = calloc((size_t)*cqe, sizeof(*ring));
 	if (!ring)
 		return -ENOMEM;
 	for (unsigned i = 0; i < cq->count; i++)
@@ -74,11 +74,17 @@ int hca_poll_cq(void *handle, int n, struct ibv_wc *wc)
 	if (cq->overrun)
 		return -EIO;
 	for (; got < n && cq->count; got++) {
-		wc[got] = cq->ring[cq->head];
+		wc[got] = cq->ring[cq->head].wc;
+		cq->polled_at = cq->ring[cq->head].at;
 		cq->head = (cq->head + 1) % cq->size;
 		cq->count--;
 	}
 	return got;
+}
+
+uint64_t hca_completed_at(void *handle)
+{
+	return ((const struct hca_cq *)handle)->polled_at;
 }
 
 static void notify(struct hca_cq *cq)
@@ -101,13 +107,18 @@ int hca_req_notify_cq(void *handle, int solicited_only)
 	return 0;
 }
 
+static void put(struct hca_cq *cq, const struct ibv_wc *wc)
+{
+	cq->ring[(cq->head + cq->count++) % cq->size] = (struct hca_completed){.wc = *wc, .at = hca_now()};
+}
+
 int hca_restore_cq(void *handle, const struct verbs_queued *queued)
 {
 	struct hca_cq *cq = handle;
 	if (cq->count + queued->count > cq->size)
 		return -ENOSPC;
 	for (unsigned i = 0; i < queued->count; i++)
-		cq->ring[(cq->head + cq->count++) % cq->size] = queued->completed[i].wc;
+		put(cq, &queued->completed[i].wc);
 	for (unsigned i = 0; i < queued->events; i++)
 		notify(cq);
 	cq->armed = queued->armed;
@@ -119,9 +130,9 @@ void hca_cq_forget_qp(struct hca_cq *cq, uint32_t number)
 {
 	unsigned left = 0;
 	for (unsigned i = 0; i < cq->count; i++) {
-		const struct ibv_wc *wc = &cq->ring[(cq->head + i) % cq->size];
-		if (wc->qp_num != number)
-			cq->ring[(cq->head + left++) % cq->size] = *wc;
+		const struct hca_completed *c = &cq->ring[(cq->head + i) % cq->size];
+		if (c->wc.qp_num != number)
+			cq->ring[(cq->head + left++) % cq->size] = *c;
 	}
 	cq->count = left;
 }
@@ -136,7 +147,7 @@ void hca_cq_push(struct hca_cq *cq, const struct ibv_wc *wc, bool solicited)
 		}
 		return;
 	}
-	cq->ring[(cq->head + cq->count++) % cq->size] = *wc;
+	put(cq, wc);
 	if (cq->armed && (!cq->solicited_only || solicited || wc->status != IBV_WC_SUCCESS))
 		notify(cq);
 }

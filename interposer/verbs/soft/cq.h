@@ -15,7 +15,11 @@ struct hca_cq {
 	struct hca_context *context;
 	struct hca_channel *channel;
 	unsigned users;
-	struct ibv_wc *ring;
+	struct hca_completed {
+		struct ibv_wc wc;
+		uint64_t at; /* time */
+	} * ring;
+	uint64_t polled_at; /* time of the completion that was polled last */
 	unsigned size, head, count;
 	bool armed, solicited_only, overrun;
 	unsigned events;  /* not fetched yet */
@@ -28,6 +32,7 @@ int hca_create_cq(void *context, int *cqe, void *channel, int vector, void **cq)
 int hca_resize_cq(void *cq, int *cqe);
 int hca_destroy_cq(void *cq);
 int hca_poll_cq(void *cq, int n, struct ibv_wc *wc);
+uint64_t hca_completed_at(void *cq);
 int hca_req_notify_cq(void *cq, int solicited_only);
 int hca_cq_event(void *channel, void **cq);
 

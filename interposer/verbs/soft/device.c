@@ -82,6 +82,9 @@ int hca_query_device(void *context, struct ibv_device_attr_ex *attr, size_t size
 	o->max_pkeys = 1;
 	o->local_ca_ack_delay = 15;
 	o->phys_port_cnt = 1;
+	a.max_dm_size = HCA_MAX_DM;
+	a.completion_timestamp_mask = UINT64_MAX;
+	a.hca_core_clock = 1000000; /* kHz: ns of the monotonic clock */
 	memcpy(attr, &a, size < sizeof(a) ? size : sizeof(a));
 	return 0;
 }

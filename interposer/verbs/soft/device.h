@@ -19,6 +19,9 @@ int hca_query_port(void *context, uint8_t port, struct ibv_port_attr *attr);
 int hca_query_gid(void *context, uint8_t port, int index, struct ibv_gid_entry *entry);
 int hca_query_pkey(void *context, uint8_t port, int index, __be16 *pkey);
 
+/* files.c */
+const char *hca_files(void);
+
 /* async.c */
 int hca_async_event(void *context, int *type, void **object, int *port);
 int hca_restore_event(void *context, int type, void *object);

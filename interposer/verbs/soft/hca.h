@@ -17,7 +17,8 @@ enum {
 	HCA_MAX_WR = 16384,
 	HCA_MAX_INLINE = 1024,
 	HCA_MAX_CQE = 1 << 20,
-	HCA_MAX_READS = 128, /* RDMA READs and atomics under way per queue pair */
+	HCA_MAX_READS = 128,  /* RDMA READs and atomics under way per queue pair */
+	HCA_MAX_DM = 1 << 20, /* bytes of device memory */
 	HCA_GIDS = 16,
 	HCA_KEY_BYTES = 32,
 };

@@ -189,6 +189,7 @@ const struct verbs_provider *verbs_soft(void)
 		.resize_cq = hca_resize_cq,
 		.destroy_cq = hca_destroy_cq,
 		.poll_cq = hca_poll_cq,
+		.completed_at = hca_completed_at,
 		.req_notify_cq = hca_req_notify_cq,
 		.cq_event = hca_cq_event,
 		.create_srq = hca_create_srq,
@@ -209,6 +210,7 @@ const struct verbs_provider *verbs_soft(void)
 		.fork_status = fork_status,
 		.restore_cq = hca_restore_cq,
 		.restore_event = hca_restore_event,
+		.files = hca_files,
 		.progress = hca_progress,
 	};
 	return &soft;

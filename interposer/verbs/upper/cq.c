@@ -81,7 +81,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 
 int ops_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	int64_t r = ASK(VERBS_POLL_CQ, cq->handle, (uint64_t)n, P(wc));
+	int64_t r = ASK(VERBS_POLL_CQ, cq->handle, (uint64_t)n, P(wc), 0);
 	return r < 0 ? -1 : (int)r;
 }
 

@@ -9,7 +9,7 @@ static struct completion_queue *extended(struct ibv_cq_ex *cq)
 static int next(struct ibv_cq_ex *cq)
 {
 	struct completion_queue *q = extended(cq);
-	int64_t n = ASK(VERBS_POLL_CQ, cq->handle, 1, P(&q->now));
+	int64_t n = ASK(VERBS_POLL_CQ, cq->handle, 1, P(&q->now), cq->read_completion_ts ? P(&q->stamp) : 0);
 	if (n <= 0)
 		return n ? (int)-n : ENOENT;
 	cq->status = q->now.status;
@@ -43,13 +43,40 @@ READ(uint32_t, slid, slid)
 READ(uint8_t, sl, sl)
 READ(uint8_t, dlid_path_bits, dlid_path_bits)
 
+static uint64_t completion_ts(struct ibv_cq_ex *cq)
+{
+	return extended(cq)->stamp.clock;
+}
+
+static uint64_t completion_wallclock_ns(struct ibv_cq_ex *cq)
+{
+	return extended(cq)->stamp.wall;
+}
+
+/* The device's clock: see hca_core_clock in ibv_device_attr_ex. */
+int ops_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
+{
+	struct timespec now;
+	const bool wanted = values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK;
+	if (wanted && !context_of(context)->has_clock)
+		return EOPNOTSUPP;
+	values->comp_mask &= IBV_VALUES_MASK_RAW_CLOCK;
+	if (!wanted)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	values->raw_clock = (struct timespec){.tv_nsec = now.tv_sec * 1000000000 + now.tv_nsec}; /* ticks */
+	return 0;
+}
+
 struct ibv_cq_ex *ops_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
 {
-	const uint64_t standard = IBV_WC_STANDARD_FLAGS;
+	const uint64_t stamps = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 	const uint32_t flags = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
-	/* time stamps, tag matching and parent domains are not supported */
-	if ((attr->wc_flags & ~standard) || (attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
-	    (flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) {
+	const bool stamped = attr->wc_flags & stamps;
+	/* no tag matching, no VLANs, no flow tags; a parent domain changes nothing */
+	if ((attr->wc_flags & ~(IBV_WC_STANDARD_FLAGS | stamps)) ||
+	    (attr->comp_mask & ~(uint32_t)(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)) ||
+	    (flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED) || (stamped && !context_of(context)->has_clock)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
@@ -71,5 +98,9 @@ struct ibv_cq_ex *ops_create_cq_ex(struct ibv_context *context, struct ibv_cq_in
 	cq->read_slid = slid;
 	cq->read_sl = sl;
 	cq->read_dlid_path_bits = dlid_path_bits;
+	if (stamped) {
+		cq->read_completion_ts = completion_ts;
+		cq->read_completion_wallclock_ns = completion_wallclock_ns;
+	}
 	return cq;
 }

@@ -88,13 +88,16 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
 	struct device *d = CONTAINER(device, struct device, device);
 	struct context *c = calloc(1, sizeof(*c));
-	struct verbs_opened opened = {-1, 0};
+	struct verbs_opened opened = {-1, 0, 0, 0};
 	if (!c)
 		return NULL;
 	int64_t id = ASK(VERBS_OPEN, d->index, P(&c->verbs.context), P(&opened));
 	if (id < 0)
 		return not_made(c, id);
 	c->id = (uint32_t)id;
+	c->memory_left = opened.device_memory;
+	c->has_memory = opened.device_memory;
+	c->has_clock = opened.clock_khz;
 	__atomic_add_fetch(&d->users, 1, __ATOMIC_ACQ_REL);
 	struct ibv_context *context = &c->verbs.context;
 	context->device = device;
@@ -114,7 +117,14 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 	c->verbs.query_port = ops_query_port;
 	c->verbs.query_device_ex = ops_query_device_ex;
 	c->verbs.create_cq_ex = ops_create_cq_ex;
+	c->verbs.query_rt_values = ops_query_rt_values;
 	c->verbs.create_qp_ex = ops_create_qp_ex;
+	c->verbs.alloc_parent_domain = ops_alloc_parent_domain;
+	c->verbs.alloc_td = ops_alloc_td;
+	c->verbs.dealloc_td = ops_dealloc_td;
+	c->verbs.alloc_dm = ops_alloc_dm;
+	c->verbs.free_dm = ops_free_dm;
+	c->verbs.reg_dm_mr = ops_reg_dm_mr;
 	return context;
 }
 

@@ -1,15 +1,24 @@
 /* Memory regions.  The program's own memory is registered, there are no copies. */
 #include "upper.h"
 
-EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
+struct region {
+	struct ibv_mr mr;
+	uint32_t *users; /* of the device memory that it is in; or NULL */
+};
+
+struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access, uint32_t *users)
 {
 	struct verbs_keys keys;
-	struct ibv_mr *mr = calloc(1, sizeof(*mr));
-	if (!mr)
+	struct region *r = calloc(1, sizeof(*r));
+	if (!r)
 		return NULL;
+	struct ibv_mr *mr = &r->mr;
 	int64_t id = ASK(VERBS_REG_MR, pd->handle, P(addr), length, iova, access, P(&keys));
 	if (id < 0)
-		return not_made(mr, id);
+		return not_made(r, id);
+	r->users = users;
+	if (users)
+		__atomic_add_fetch(users, 1, __ATOMIC_ACQ_REL);
 	mr->context = pd->context;
 	mr->pd = pd;
 	mr->addr = addr;
@@ -18,6 +27,11 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len
 	mr->lkey = keys.lkey;
 	mr->rkey = keys.rkey;
 	return mr;
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
+{
+	return reg_mr(pd, addr, length, iova, access, NULL);
 }
 
 EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
@@ -66,10 +80,14 @@ EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *a
 
 EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 {
+	struct region *r = CONTAINER(mr, struct region, mr);
 	int err = error_of(ASK(VERBS_DEREG_MR, mr->handle));
-	if (!err)
-		free(mr);
-	return err;
+	if (err)
+		return err;
+	if (r->users)
+		__atomic_sub_fetch(r->users, 1, __ATOMIC_ACQ_REL);
+	free(r);
+	return 0;
 }
 
 EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
@@ -82,16 +100,4 @@ EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
 EXPORT void ibv_unimport_mr(struct ibv_mr *mr)
 {
 	(void)mr;
-}
-
-EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
-{
-	(void)context, (void)handle;
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-
-EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
-{
-	(void)dm;
 }

@@ -26,6 +26,8 @@
 struct context {
 	struct verbs_context verbs; /* the program has a pointer to its last member */
 	uint32_t id;
+	uint64_t memory_left; /* dm.c */
+	bool has_memory, has_clock;
 };
 
 struct completion_queue {
@@ -34,7 +36,8 @@ struct completion_queue {
 		struct ibv_cq_ex ex; /* begins with the same members */
 	};
 	struct ibv_wc now; /* cq_ex.c: the current completion */
-	uint32_t events;   /* completion events given to the program */
+	struct verbs_stamp stamp;
+	uint32_t events; /* completion events given to the program */
 	uint32_t async_events;
 };
 
@@ -105,6 +108,9 @@ struct completion_queue *create_cq(struct ibv_context *context, int cqe, void *c
 				   struct ibv_comp_channel *channel, int comp_vector);
 struct queue_pair *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 
+/* mr.c: as ibv_reg_mr_iova2(); `users` is counted as long as the region exists (NULL: not). */
+struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access, uint32_t *users);
+
 /* events.c: waits in poll(2) until fd is readable.  -1 and errno: EAGAIN if fd is O_NONBLOCK, EINTR. */
 int wait_readable(int fd);
 /* Waits until the program has acknowledged all events it was given. */
@@ -121,7 +127,14 @@ struct ibv_mw *ops_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int ops_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int ops_dealloc_mw(struct ibv_mw *mw);
 int ops_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t len);
+struct ibv_pd *ops_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr);
+struct ibv_td *ops_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int ops_dealloc_td(struct ibv_td *td);
+struct ibv_dm *ops_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
+int ops_free_dm(struct ibv_dm *dm);
+struct ibv_mr *ops_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length, unsigned access);
 struct ibv_cq_ex *ops_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+int ops_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
 struct ibv_qp *ops_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 /* qp_ex.c */
 void batch_free(struct batch *batch);

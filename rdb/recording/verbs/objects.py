@@ -359,7 +359,7 @@ class Completion:
 
 def completions(record: Record) -> list[Completion]:
     """The completions that an ibv_poll_cq() returned to the program."""
-    _, _, at = record.args
+    at = record.args[2]
     data = record.written(at, max(record.result, 0) * _WC.size)
     return [
         Completion(wr_id, status, bool(opcode & _WC_RECV), size_bytes, number)
