@@ -25,11 +25,13 @@ def tcp_port(rdma_port: int) -> int:
     return rdma_port if rdma_port >= 61000 else 61000 + rdma_port % 4536
 
 
-def test_rping_of_debian(rdb_home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", [[], ["-q"]], ids=["rdma_create_qp", "ibv_create_qp"])
+def test_rping_of_debian(option: list[str], rdb_home: Path, tmp_path: Path) -> None:
+    """-q: it makes its queue pairs itself, and the server's is ready before rdma_accept()."""
     assert shutil.which("rping"), "rdmacm-utils is one of the Makefile's packages"
     pair = Pair(tmp_path)
     port = free_port()
-    words = ["rping", "-a", "127.0.0.1", "-p", str(port), "-C", "5", "-v"]
+    words = ["rping", *option, "-a", "127.0.0.1", "-p", str(port), "-C", "5", "-v"]
     server = pair.start("server", [*words, "-s"])
     await_listener(tcp_port(port), server)
     client = pair.start("client", [*words, "-c"])

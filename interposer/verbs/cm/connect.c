@@ -26,8 +26,6 @@ static int keep_own(struct cm_id *c, const struct rdma_conn_param *p)
 	}
 	c->own.responder_resources = least(c->own.responder_resources, c->device->max_reads_for_peers);
 	c->own.initiator_depth = least(c->own.initiator_depth, c->device->max_reads);
-	uint32_t number = c->id.qp ? c->id.qp->qp_num : c->own.qp_num;
-	c->psn = (number * 2654435761u) >> 8;
 	if (c->id.qp_type == IBV_QPT_UD && !c->qkey)
 		c->qkey = RDMA_UDP_QKEY;
 	return 0;

@@ -9,6 +9,7 @@ struct list cm_ids = {&cm_ids, &cm_ids};
 
 struct cm_id *cm_id_new(struct cm_channel *ch, void *context, enum rdma_port_space ps)
 {
+	static uint32_t made;
 	struct cm_id *c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
@@ -18,6 +19,7 @@ struct cm_id *cm_id_new(struct cm_channel *ch, void *context, enum rdma_port_spa
 	c->id.ps = ps;
 	c->id.qp_type = ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB ? IBV_QPT_UD : IBV_QPT_RC;
 	c->fd = -1;
+	c->psn = (__atomic_add_fetch(&made, 1, __ATOMIC_RELAXED) * 2654435761u) >> 8;
 	pthread_mutex_lock(&cm_lock);
 	list_append(&cm_ids, &c->link);
 	pthread_mutex_unlock(&cm_lock);

@@ -81,6 +81,10 @@ static void requested(struct cm_id *c)
 	}
 	e->event.listen_id = &listener->id;
 	c->state = CM_WANTED;
+	/* until rdma_accept(3) says otherwise: rdma_init_qp_attr(3) may come first */
+	c->own.initiator_depth = c->peer.responder_resources;
+	c->own.responder_resources = c->peer.initiator_depth;
+	c->own.retry_count = c->peer.retry_count;
 	put_described(c, e, &c->peer);
 }
 
