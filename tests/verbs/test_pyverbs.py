@@ -6,6 +6,7 @@ import gzip
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,14 @@ MODULES = (
 )
 
 
-@pytest.mark.skipif(not RDMA_CORE_TESTS.exists(), reason="rdma-core's tests are not installed")
-def test_rdma_cores_own_tests(rdb: Rdb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some hundred of them in one process, under rdb, which is then replayed."""
-    tests = tmp_path / "tests"
+needs_tests = pytest.mark.skipif(
+    not RDMA_CORE_TESTS.exists(), reason="rdma-core's tests are not installed"
+)
+
+
+def run_tests(rdb: Rdb, cwd: Path, monkeypatch: pytest.MonkeyPatch, modules: Sequence[str]) -> int:
+    """-> how many succeeded; each of the others says why it was skipped."""
+    tests = cwd / "tests"
     shutil.copytree(RDMA_CORE_TESTS, tests)
     for packed in tests.glob("*.py.gz"):
         packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
@@ -54,17 +59,34 @@ def test_rdma_cores_own_tests(rdb: Rdb, tmp_path: Path, monkeypatch: pytest.Monk
     # A child of fork(2) must open the device itself (docs/software-hca.md).
     device.write_text(text.replace("def test_multi_process_alloc_dm(", "def in_children("))
     # Those of rdma-core 56 ask the kernel for the interface, and it may have no RDMA.
-    asks = tmp_path / "bin" / "rdma"
+    asks = cwd / "bin" / "rdma"
     asks.parent.mkdir()
     asks.write_text("#!/bin/sh\necho '[]'\n")
     asks.chmod(0o755)
     monkeypatch.setenv("PATH", str(asks.parent), prepend=os.pathsep)
     words = [PYTHON, "tests/run_tests.py", "-v"]
-    for module in MODULES:
+    for module in modules:
         words += ["-k", module]
     done = rdb("run", "--hca=soft", "--name", "suite", "--", *words)
     assert re.search(r"^OK", done.stderr, re.MULTILINE), done.stderr
-    assert len(re.findall(r"\.\.\. ok$", done.stderr, re.MULTILINE)) > 40, done.stderr
     assert done.returncode == 0
+    return len(re.findall(r"\.\.\. ok$", done.stderr, re.MULTILINE))
+
+
+@needs_tests
+def test_rdma_cores_own_tests(rdb: Rdb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some hundred of them in one process, under rdb, which is then replayed."""
+    assert run_tests(rdb, tmp_path, monkeypatch, MODULES) > 40
     replayed = rdb("replay", "suite")
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
+
+
+@needs_tests
+def test_rdma_cores_tests_of_librdmacm(
+    rdb: Rdb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not replayed: their processes meet in shared memory."""
+    succeeded = run_tests(rdb, tmp_path, monkeypatch, ["tests.test_rdmacm"])
+    if not succeeded:
+        pytest.skip("the network interface has no device in /sys, which they ask for")
+    assert succeeded >= 10

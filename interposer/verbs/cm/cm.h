@@ -20,7 +20,7 @@
 
 struct cm_device {
 	struct ibv_context *verbs;
-	struct ibv_pd *pd; /* for ids without a PD of the program; allocated when needed */
+	struct ibv_pd *pd; /* for ids without a PD of the program; NULL: no id yet */
 	uint8_t max_reads, max_reads_for_peers;
 };
 
@@ -65,6 +65,8 @@ struct cm_id {
 	struct rdma_conn_param own; /* our parameters; private data: own_private */
 	uint8_t own_private[CM_PRIVATE];
 	uint32_t psn, qkey;
+	bool has_timeout; /* rdma_set_option(3), RDMA_OPTION_ID_ACK_TIMEOUT */
+	uint8_t ack_timeout;
 	struct ibv_qp_init_attr *passive; /* listening endpoint: attributes of the queue pairs it creates; or NULL */
 	bool own_cqs;                     /* rdma_create_qp() has created its completion queues */
 	unsigned given, acknowledged;     /* numbers of events */
@@ -99,9 +101,8 @@ static inline int cm_fail(int error)
 	return -1;
 }
 
-/* device.c: chooses the device and the GID of a local address.  0 or an errno value. */
+/* device.c: chooses the device, its domain and the GID of a local address.  0 or an errno value. */
 int cm_device_for(struct cm_id *c, const struct sockaddr *local);
-int cm_device_pd(struct cm_id *c);
 
 /* events.c */
 struct cm_event *cm_event_new(struct cm_id *c, enum rdma_cm_event_type type, int status);

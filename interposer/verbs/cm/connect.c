@@ -130,13 +130,35 @@ EXPORT int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 	return 0; /* IBV_EVENT_COMM_EST: CM_READY arrives through the socket as well */
 }
 
+/* The sizes of the values: rdma_set_option(3).  What a route is has no meaning here, nor has the type of service. */
+static size_t option_size(int level, int name)
+{
+	if (level == RDMA_OPTION_IB)
+		return name == RDMA_OPTION_IB_PATH ? sizeof(struct ibv_path_data) : 0;
+	switch (level == RDMA_OPTION_ID ? name : -1) {
+	case RDMA_OPTION_ID_TOS:
+	case RDMA_OPTION_ID_ACK_TIMEOUT: return sizeof(uint8_t);
+	case RDMA_OPTION_ID_REUSEADDR:
+	case RDMA_OPTION_ID_AFONLY: return sizeof(int);
+	default: return 0;
+	}
+}
+
 EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen)
 {
-	(void)optval;
-	(void)optlen;
-	if (level != RDMA_OPTION_ID && level != RDMA_OPTION_IB)
+	struct cm_id *c = cm_of(id);
+	const size_t size = option_size(level, optname);
+	if (!size)
 		return cm_fail(ENOSYS);
-	return id ? 0 : cm_fail(optname < 0 ? ENOSYS : EINVAL);
+	if (level == RDMA_OPTION_IB ? !optlen || optlen % size : optlen != size)
+		return cm_fail(EINVAL);
+	if (level == RDMA_OPTION_ID && optname == RDMA_OPTION_ID_ACK_TIMEOUT) {
+		if (id->qp_type != IBV_QPT_RC)
+			return cm_fail(EINVAL);
+		c->has_timeout = true;
+		memcpy(&c->ack_timeout, optval, sizeof(c->ack_timeout));
+	}
+	return 0;
 }
 
 EXPORT int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)

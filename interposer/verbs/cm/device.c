@@ -95,6 +95,15 @@ static bool find(struct cm_id *c, const union ibv_gid *want, bool any)
 	return false;
 }
 
+/* The domain of the ids that get none of the program. */
+static int domain(struct cm_id *c)
+{
+	if (!c->device->pd)
+		c->device->pd = ibv_alloc_pd(c->device->verbs);
+	c->id.pd = c->device->pd;
+	return c->id.pd ? 0 : errno;
+}
+
 int cm_device_for(struct cm_id *c, const struct sockaddr *local)
 {
 	union ibv_gid want;
@@ -102,18 +111,9 @@ int cm_device_for(struct cm_id *c, const struct sockaddr *local)
 	open_all();
 	gid_of(local, &want);
 	bool found = find(c, &want, false) || (is_loopback(local) && find(c, &want, true));
+	const int error = found ? domain(c) : ENODEV;
 	pthread_mutex_unlock(&cm_lock);
-	return found ? 0 : ENODEV;
-}
-
-int cm_device_pd(struct cm_id *c)
-{
-	if (c->id.pd)
-		return 0;
-	if (!c->device->pd)
-		c->device->pd = ibv_alloc_pd(c->device->verbs);
-	c->id.pd = c->device->pd;
-	return c->id.pd ? 0 : -1;
+	return error;
 }
 
 EXPORT struct ibv_context **rdma_get_devices(int *num_devices)

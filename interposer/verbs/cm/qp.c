@@ -54,7 +54,7 @@ static int rts_attr(struct cm_id *c, struct ibv_qp_attr *a, int *mask)
 	a->sq_psn = c->psn;
 	*mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 	if (c->id.qp_type == IBV_QPT_RC) {
-		a->timeout = TIMEOUT;
+		a->timeout = c->has_timeout ? c->ack_timeout : TIMEOUT;
 		a->retry_cnt = c->own.retry_count < 7 ? c->own.retry_count : 7;
 		a->rnr_retry = c->peer.rnr_retry_count < 7 ? c->peer.rnr_retry_count : 7;
 		a->max_rd_atomic = c->own.initiator_depth;
@@ -159,8 +159,6 @@ EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_q
 		return cm_fail(EINVAL);
 	if (pd)
 		id->pd = pd;
-	if (cm_device_pd(c))
-		return -1;
 	if (own_cqs(c, attr))
 		goto failed;
 	if (!attr->srq)
@@ -214,8 +212,6 @@ EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_
 		return cm_fail(EINVAL);
 	if (pd)
 		id->pd = pd;
-	if (cm_device_pd(c))
-		return -1;
 	id->srq = ibv_create_srq(id->pd, attr);
 	return id->srq ? 0 : -1;
 }
