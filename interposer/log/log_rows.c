@@ -58,7 +58,7 @@ int log_rows(const char *dir, const struct log_entry *entries, const uint64_t *n
 	bool records = false, messages = false;
 	for (size_t c = 0; c < width; c++) {
 		messages = messages || columns[c] == LOG_ROW_NOTE;
-		records = records || columns[c] < LOG_ROW_NUMBER || columns[c] >= LOG_ROW_NOTE;
+		records = records || columns[c] < LOG_ROW_NUMBER || columns[c] >= LOG_ROW_TOOK;
 	}
 	int rc = records ? log_reader_open(&r, dir) : 0;
 	if (rc)
@@ -80,6 +80,8 @@ int log_rows(const char *dir, const struct log_entry *entries, const uint64_t *n
 				uint64_t *value = &values[c * room + *rows];
 				if (columns[c] >= LOG_ROW_NOTE)
 					*value = of_message(message, columns[c]);
+				else if (columns[c] == LOG_ROW_TOOK)
+					*value = rec->took;
 				else if (columns[c] >= LOG_ROW_NUMBER)
 					*value = of_entry(e, numbers[*read], columns[c]);
 				else if (columns[c] < rec->nargs)

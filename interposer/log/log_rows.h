@@ -11,6 +11,7 @@ enum log_column {
 	LOG_ROW_AT_NS,
 	LOG_ROW_REPEAT,
 	LOG_ROW_THREAD,
+	LOG_ROW_TOOK, /* as in struct log_record */
 	LOG_ROW_NOTE, /* of a message: RDB_NOTE_RECV or RDB_NOTE_SEND; else 0 */
 	LOG_ROW_PEER,
 	LOG_ROW_TAG,

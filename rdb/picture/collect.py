@@ -5,12 +5,17 @@ Times come from the log: when each call ended, and how long it took (`Record.too
 
 from __future__ import annotations
 
+import itertools
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rdb.errors import RdbError
-from rdb.recording.log.describe import call_name
-from rdb.recording.log.record import Kind, signal_name
+from rdb.recording.log.describe import library_call
+from rdb.recording.log.index import LogIndex
+from rdb.recording.log.record import Kind, duration_ns, signal_name
+from rdb.recording.log.rows import Column
 from rdb.recording.log.verbs_calls import verbs_name
 from rdb.recording.messages.messages import Messages, RanksLike
 from rdb.recording.mpi.collectives import collectives
@@ -20,8 +25,7 @@ _SENDS = ("Send", "Ssend", "Rsend", "Bsend", "Isend", "Issend", "Irsend", "Ibsen
 _WAITS = ("Wait", "Test", "Probe", "Iprobe", "Mprobe", "Improbe", "Cancel", "Request")
 
 
-@dataclass(frozen=True)
-class Slice:
+class Slice(NamedTuple):
     """One call, or a run of equal calls."""
 
     start_ns: int
@@ -37,8 +41,7 @@ class Slice:
     """The start time is known.  If not, the slice is drawn as an instant."""
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A point on a lane; `kind` is `checkpoint`, `signal` or `bookmark`."""
 
     at_ns: int
@@ -62,8 +65,7 @@ class Lane:
     """First event of a slice -> index in `slices`."""
 
 
-@dataclass(frozen=True)
-class Arrow:
+class Arrow(NamedTuple):
     """A message.
 
     `source` and `dest` are indices of lanes; `send` and `receive` indices of slices in them;
@@ -81,8 +83,7 @@ class Arrow:
     received_at: int
 
 
-@dataclass(frozen=True)
-class Gathering:
+class Gathering(NamedTuple):
     """One collective call: a slice of each rank that took part."""
 
     comm: str
@@ -125,45 +126,70 @@ def collect(
 
 def _lane(recording: RankRecording, rank: int, bookmarks: Mapping[str, tuple[int, int]]) -> Lane:
     index = recording.index
-    lane = Lane(rank, recording.state, recording.last_event, 0, 0)
+    lane = Lane(rank, recording.state, recording.last_event, *index.span_ns())
     ends: dict[int, int] = {}  # thread -> end of its newest slice, in ns
-    wanted = {event: name for name, (of, event) in bookmarks.items() if of == rank}
-    for place in range(index.count):
-        record = index.record(place)
-        if record.kind is Kind.META:
-            continue
-        lane.start_ns = lane.start_ns or record.at_ns
-        lane.end_ns = max(lane.end_ns, record.at_ns)
-        if record.kind is Kind.CHECKPOINT:
-            lane.marks.append(
-                Mark(record.at_ns, record.event, "checkpoint", f"checkpoint {record.nr}")
-            )
-        elif record.kind is Kind.SIGNAL:
-            lane.marks.append(Mark(record.at_ns, record.event, "signal", signal_name(record.nr)))
-        elif record.kind is Kind.HYPERCALL and record.nr >> 16:
-            took = record.took_ns
-            lane.by_event[record.event] = len(lane.slices)
-            start_ns = max(record.at_ns - (took or 0), ends.get(record.thread, 0))
-            ends[record.thread] = record.at_ns
-            called = call_name(record) or f"call {record.nr:#x}"
-            lane.slices.append(
-                Slice(
-                    min(start_ns, record.at_ns),
-                    record.at_ns,
-                    record.event,
-                    called,
-                    _kind(record.nr, called),
-                    record.repeat + 1,
-                    record.thread,
-                    took is not None,
-                )
-            )
-        if record.kind.is_event:
-            for event in range(record.event, record.event + record.repeat + 1) if wanted else ():
-                if event in wanted:
-                    lane.marks.append(Mark(record.at_ns, event, "bookmark", wanted[event]))
+    said: dict[int, tuple[str, str]] = {}  # number of a call -> its name and kind
+    for _, event, at_ns, repeat, thread, raw, nr in _calls(index):
+        took = duration_ns(raw)
+        lane.by_event[event] = len(lane.slices)
+        start_ns = max(at_ns - (took or 0), ends.get(thread, 0))
+        ends[thread] = at_ns
+        if nr not in said:
+            called = library_call(nr) or f"call {nr:#x}"
+            said[nr] = called, _kind(nr, called)
+        start_ns = min(start_ns, at_ns)
+        known = took is not None
+        lane.slices.append(Slice(start_ns, at_ns, event, *said[nr], repeat + 1, thread, known))
+    lane.marks = _marks(
+        recording, [(event, name) for name, (of, event) in bookmarks.items() if of == rank]
+    )
     lane.start_ns = min([lane.start_ns, *(one.start_ns for one in lane.slices[:1])])
     return lane
+
+
+_CALLS = (*(Column.NUMBER, Column.EVENT, Column.AT_NS, Column.REPEAT, Column.THREAD, Column.TOOK),)
+
+
+def _calls(index: LogIndex) -> list[tuple[int, ...]]:
+    """The columns _CALLS of each MPI and verbs call, and the call's number, in order."""
+    every = range(index.entries)
+    found: list[tuple[int, ...]] = []
+    for (kind, nr), numbers in index.events_among(every, None):
+        if kind is Kind.HYPERCALL and nr >> 16:
+            batches = index.rows(numbers, [(column, "Q") for column in _CALLS]) or ()
+            for batch in batches:
+                found += zip(*batch, itertools.repeat(nr), strict=False)
+    cycles = index.cycles_among(every)
+    if cycles:
+        rows = {row[0]: row for row in found}
+        for cycle in cycles:
+            (first, count), period = index.events_of(cycle), index.period_of(cycle)
+            models = [rows.get(cycle - period + at) for at in range(period)]
+            at_ns = index.time_of(cycle)
+            for turn in range(count):
+                model = models[turn % period]
+                if model is not None:
+                    found.append((cycle, first + turn, at_ns, 0, *model[4:]))
+    found.sort()
+    return found
+
+
+def _marks(recording: RankRecording, bookmarks: Sequence[tuple[int, str]]) -> list[Mark]:
+    index = recording.index
+    found: list[tuple[int, Mark]] = []
+    for place in index.of_kind(Kind.CHECKPOINT, Kind.SIGNAL):
+        record = index.record(place)
+        at = (record.at_ns, record.event)
+        if record.kind is Kind.CHECKPOINT:
+            found.append((place, Mark(*at, "checkpoint", f"checkpoint {record.nr}")))
+        else:
+            found.append((place, Mark(*at, "signal", signal_name(record.nr))))
+    for event, name in sorted(dict(bookmarks).items()):
+        place_of = index.event_place(event)
+        if place_of is not None:
+            at_ns = index.record(place_of).at_ns
+            found.append((place_of, Mark(at_ns, event, "bookmark", name)))
+    return [mark for _, mark in sorted(found, key=lambda one: one[0])]
 
 
 def _kind(nr: int, name: str) -> str:
@@ -206,13 +232,12 @@ def _arrows(messages: Messages, lanes: Sequence[Lane]) -> list[Arrow]:
             if source not in places:
                 continue
             sender = messages.communication(source)
-            sends = sender.sends.get((lane.rank, comm, tag), ())
-            for send, receive in zip(sends, receives, strict=False):
-                sent, got = sender.event(send), receiver.event(receive)
+            sends = sender.events(sender.sends.get((lane.rank, comm, tag), array("Q")))
+            receipts = zip(receiver.events(receives), receiver.sizes(receives), strict=True)
+            for sent, (got, size) in zip(sends, receipts, strict=False):
                 start = _slice(lanes[places[source]], sent)
                 end = _slice(lane, got)
                 if start is not None and end is not None:
-                    size = receiver.item(receive).size_bytes
                     found.append(
                         Arrow(places[source], start, dest, end, tag, size, comm, sent, got)
                     )

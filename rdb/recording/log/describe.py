@@ -43,7 +43,12 @@ def call_name(record: Record) -> str | None:
         return SYSCALLS.get(record.nr, (f"syscall_{record.nr}", None))[0]
     if record.kind is not Kind.HYPERCALL:
         return None
-    return mpi_name(record.nr) or verbs_name(record.nr)
+    return library_call(record.nr)
+
+
+def library_call(nr: int) -> str | None:
+    """The name of the MPI or verbs function of a hypercall number."""
+    return mpi_name(nr) or verbs_name(nr)
 
 
 def _describe(record: Record) -> str:

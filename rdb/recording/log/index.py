@@ -6,6 +6,7 @@ import bisect
 import errno
 import mmap
 import os
+import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +29,7 @@ _ENTRY_HALVES = _ENTRY.size // 2
 _KIND_HALF = 24  # offset of log_entry.kind in 16-bit units
 _NR_WORD = 10  # of log_entry.nr in 32-bit units
 _REPEAT_WORD = 11  # of log_entry.repeat in 32-bit units
+_AT_NS_WORD = 2  # of log_entry.at_ns in 64-bit units
 _PLACE_WORD = 7  # of log_entry.place in 64-bit units
 _THREAD_WORD = 13  # of log_entry.thread in 32-bit units
 _HEADER_BYTES = 32  # struct log_segment_header
@@ -38,6 +40,8 @@ _TAIL_SEGMENTS = 2  # the newest may have been opened just now and be empty
 _NOT_SAID = 2  # file_sum_check(): the file's name holds no checksum
 # Kinds with many records in a log.  The places of records of other kinds are kept in a list.
 _MANY = frozenset((int(Kind.SYSCALL), int(Kind.HYPERCALL), int(Kind.TSC), _TURNS))
+_RARE = re.compile(b"[^%s]" % b"".join(b"\\x%02x" % (kind & 0xFF) for kind in sorted(_MANY)))
+"""A lower byte of another kind."""
 
 
 def _begins(directory: Path) -> bytes:
@@ -106,8 +110,8 @@ class LogIndex:
         self.read: int = count[0]
         """How many entries were read so far, including those that were read again."""
         self._few: dict[int, list[int]] = {}
-        self._threads_seen = 0  # the highest number so far
-        self._sorted = 0  # number of entries that are in `_few` and `_threads_seen`
+        self._threads_seen, self._threads_until = 0, 0  # the highest number so far, of how many
+        self._sorted = 0  # number of entries that are in `_few`
         # (kind, number of the call) -> its entries, in order
         self._called: dict[tuple[int, int], array[int]] = defaultdict(lambda: array("Q"))
         self._called_until = 0  # number of entries that are in `_called`
@@ -183,19 +187,20 @@ class LogIndex:
 
     def highest_thread(self) -> int:
         """The highest thread number of all records."""
-        self._sort()
+        part = self._view[self._threads_until * _ENTRY.size :]
+        threads = part.cast("I")[_THREAD_WORD :: _ENTRY.size // 4] if part else ()
+        self._threads_seen = max(self._threads_seen, max(threads, default=0))
+        self._threads_until = self._entries
         return self._threads_seen
 
     def _sort(self) -> None:
-        """Brings `_few` and `_threads_seen` up to date."""
+        """Brings `_few` up to date."""
         if self._sorted == self._entries:
             return
-        part = self._view[self._sorted * _ENTRY.size :]
-        for number, kind in enumerate(part.cast("H")[_KIND_HALF::_ENTRY_HALVES], self._sorted):
-            if kind not in _MANY:
-                self._few.setdefault(kind, []).append(self._places[number])
-        threads = part.cast("I")[_THREAD_WORD :: _ENTRY.size // 4]
-        self._threads_seen = max(self._threads_seen, max(threads))
+        part = bytes(self._view[self._sorted * _ENTRY.size + 2 * _KIND_HALF :: _ENTRY.size])
+        for found in _RARE.finditer(part):
+            number = self._sorted + found.start()
+            self._few.setdefault(part[found.start()], []).append(self._places[number])
         self._sorted = self._entries
 
     def of_calls(self, *numbers: int) -> Sequence[int]:
@@ -305,7 +310,19 @@ class LogIndex:
         entry = self._at(place)
         return Kind(entry[_KIND]), entry[0], entry[_REPEAT]
 
+    def span_ns(self) -> tuple[int, int]:
+        """The first and the newest time of all records but META; 0, 0: there is none."""
+        times = self._view.cast("Q")[_AT_NS_WORD::_ENTRY_WORDS] if self._entries else ()
+        meta = self.of_kind(Kind.META)
+        first = next((at for place, at in enumerate(times) if at and place not in meta), 0)
+        return (first, max(times)) if first else (0, 0)
+
     # An entry of librdblog, a record or all turns of a cycle, is named by its number, from 0.
+
+    @property
+    def entries(self) -> int:
+        """How many there are."""
+        return self._entries
 
     def numbers_between(self, first: int, last: int) -> range:
         """Numbers of the entries that may hold one of these events."""
@@ -351,6 +368,10 @@ class LogIndex:
         """How many events all these entries have."""
         repeats = self._view.cast("I")[_REPEAT_WORD :: _ENTRY.size // 4] if numbers else ()
         return len(numbers) + sum(repeats[number] for number in numbers)
+
+    def time_of(self, number: int) -> int:
+        """When it was answered, in ns; of a cycle its last turn."""
+        return self._entry(number)[2]
 
     def place_of(self, number: int) -> int:
         """The place of an entry's record, or of its first turn."""

@@ -47,6 +47,13 @@ _PAYLOAD = struct.Struct("<QQI")  # struct rdb_note_payload up to its hash
 _NOTE_MESSAGE = struct.Struct("<iiIIQQQ")  # struct rdb_note_recv
 
 
+def duration_ns(took: int) -> int | None:
+    """From log_record.took."""
+    if not took:
+        return None
+    return (took & ~_TOOK_US) * 1000 if took & _TOOK_US else took
+
+
 class Note(IntEnum):
     """enum rdb_note: notes, which a replay does not write to memory."""
 
@@ -159,10 +166,7 @@ class Record:
 
         `at_ns` is the end of the call.
         """
-        (took,) = _TOOK.unpack_from(self._bytes(), _TOOK_AT)
-        if not took:
-            return None
-        return (took & ~_TOOK_US) * 1000 if took & _TOOK_US else int(took)
+        return duration_ns(*_TOOK.unpack_from(self._bytes(), _TOOK_AT))
 
     @property
     def chunks(self) -> list[Chunk]:

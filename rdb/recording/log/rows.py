@@ -26,10 +26,11 @@ class Column(IntEnum):
     AT_NS = 67
     REPEAT = 68
     THREAD = 69
-    NOTE = 70
-    PEER = 71
-    TAG = 72
-    BYTES = 73
+    TOOK = 70
+    NOTE = 71
+    PEER = 72
+    TAG = 73
+    BYTES = 74
 
 
 def rows(

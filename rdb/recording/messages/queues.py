@@ -7,6 +7,8 @@ of its sender, and its receive is after the position of its receiver.
 from __future__ import annotations
 
 import sys
+from array import array
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ from rdb.recording.log.describe import ANY as ANY
 from rdb.recording.log.describe import PROC_NULL, mpi_functions
 from rdb.recording.messages.matching import RECEIVES, SENDS
 from rdb.recording.messages.messages import Messages
-from rdb.recording.mpi.communication import Communicator, Item, RankCommunication, What
+from rdb.recording.mpi.communication import Channel, Communicator, Item, RankCommunication, What
 
 if TYPE_CHECKING:
     from rdb.recording.messages.waiting import Call
@@ -127,19 +129,14 @@ def posted_receives(communication: RankCommunication, rank: int, event: int) -> 
     """Nonblocking and persistent receives that RANK had posted, and not completed, by EVENT."""
     pending: dict[int, Item] = {}
     prepared: dict[int, Item] = {}  # persistent ones
-    for place in range(communication.count):
-        item = communication.item(place)
-        if item.event > event:
-            break
+    for item in communication.posting(event):
         if item.what == What.POSTED:
             pending[item.request] = item
         elif item.what == What.PREPARED:
             prepared[item.request] = item
         elif item.what == What.STARTED and item.request in prepared:
             pending[item.request] = prepared[item.request]._replace(event=item.event)
-        elif item.request and (
-            item.what == What.RECV or (item.what == What.CANCELLED and item.order)
-        ):
+        elif item.what == What.RECV or (item.what == What.CANCELLED and item.order):
             pending.pop(item.request, None)
     found = []
     for item in pending.values():
@@ -213,13 +210,11 @@ def unreceived(messages: Messages, at: Mapping[int, int], source: int, dest: int
     for (to, comm, tag), sends in sender.sends.items():
         if to != dest:
             continue
-        receives = receiver.receives.get((source, comm, tag), ())
-        for number, send in enumerate(sends):
-            if sender.event(send) > at[source]:
-                break
-            if number < len(receives) and receiver.event(receives[number]) <= at[dest]:
-                continue
-            item = sender.item(send)
+        got = receiver.events(receiver.receives.get((source, comm, tag), array("Q")))
+        sent = bisect_right(sends, at[source], key=sender.event)
+        late = [number for number, event in enumerate(got[:sent]) if event > at[dest]]
+        for number in (*late, *range(len(got), sent)):
+            item = sender.item(sends[number])
             found.append(Message(source, dest, tag, comm, item.size_bytes, item.event, None))
     return sorted(found, key=lambda one: one.sent_at)
 
@@ -227,25 +222,23 @@ def unreceived(messages: Messages, at: Mapping[int, int], source: int, dest: int
 def _received(messages: Messages, at: Mapping[int, int], rank: int, newest: int) -> list[Message]:
     """The last messages that RANK received, by its events."""
     receiver = messages.communication(rank)
-    found: list[Message] = []
-    for (source, comm, tag), receives in receiver.receives.items():
-        if source not in at:
-            continue
+    found: list[tuple[int, int, int]] = []
+    """Event, number of the channel, number of the message in it."""
+    channels = [channel for channel in receiver.receives if channel[0] in at]
+    for which, (source, comm, tag) in enumerate(channels):
         sends = messages.communication(source).sends.get((rank, comm, tag), ())
-        for send, receive in zip(sends, receives, strict=False):
-            event = receiver.event(receive)
-            if event <= at[rank]:
-                sender = messages.communication(source)
-                found.append(
-                    Message(
-                        source,
-                        rank,
-                        tag,
-                        comm,
-                        receiver.item(receive).size_bytes,
-                        sender.event(send),
-                        event,
-                    )
-                )
-    found.sort(key=lambda one: one.received_at or 0)
-    return found[-newest:] if newest else []
+        events = receiver.events(receiver.receives[source, comm, tag])[: len(sends)]
+        own = sorted((event, number) for number, event in enumerate(events) if event <= at[rank])
+        found += [(event, which, number) for event, number in own[max(len(own) - newest, 0) :]]
+    return [
+        _received_one(messages, rank, channels[which], number)
+        for _, which, number in sorted(found)[max(len(found) - newest, 0) :]
+    ]
+
+
+def _received_one(messages: Messages, rank: int, channel: Channel, number: int) -> Message:
+    source, comm, tag = channel
+    sender, receiver = messages.communication(source), messages.communication(rank)
+    got = receiver.item(receiver.receives[channel][number])
+    sent = sender.event(sender.sends[rank, comm, tag][number])
+    return Message(source, rank, tag, comm, got.size_bytes, sent, got.event)

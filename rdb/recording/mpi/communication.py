@@ -41,7 +41,9 @@ _BEGUN = "mpi-begun"  # what a branch began with: interposer/mpi/lower/restart/r
 _SEND = re.compile(r"send peer=(-?\d+) tag=(\d+) comm=(\d+) bytes=(\d+)")
 _GOING = re.compile(r"collective request=(\d+) comm=(\d+)")
 _ITEM = struct.Struct("<5Q2i4I")  # struct log_message
-_EVENT, _PEER, _COMM_ID, _REQUEST, _NR, _WHAT = 0, 40, 48, 52, 56, 60  # offsets in an item
+# Offsets in an item.
+_EVENT, _SIZE, _ORDER = 0, 16, 24
+_PEER, _TAG, _COMM_ID, _REQUEST, _NR, _WHAT = 40, 44, 48, 52, 56, 60
 # Indices of the parameters count, source, tag (of the receive), communicator and request.
 _EXCHANGES = {
     "MPI_Isendrecv": (6, 8, 9, 10, 11),
@@ -117,6 +119,8 @@ class Communicator:
 
 
 _CALL = int(What.CALL)
+_MESSAGES = (int(What.SEND), int(What.RECV), int(What.PROBED))
+_OF_RECEIVES = frozenset({What.POSTED, What.PREPARED, What.STARTED})
 WORLD = Communicator("MPI_COMM_WORLD", None)
 
 
@@ -295,10 +299,10 @@ class RankCommunication:
     def item(self, place: int) -> Item:
         if place >= self.count:
             return self._sent_before[place - self.count]
-        item = Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
-        if item.what in (What.SEND, What.RECV, What.PROBED):
-            return item._replace(peer=self._rank(item.peer))
-        return item
+        raw = _ITEM.unpack_from(self._view, place * _ITEM.size)
+        if raw[10] in _MESSAGES:
+            return Item._make((*raw[:5], self._rank(raw[5]), *raw[6:]))
+        return Item._make(raw)
 
     def items(self) -> Iterator[Item]:
         return map(Item._make, _ITEM.iter_unpack(self._view))
@@ -311,6 +315,24 @@ class RankCommunication:
         for place, (what, request) in enumerate(zip(whats, requests, strict=True)):
             if request or what not in told:
                 yield place, Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
+
+    def posting(self, last: int) -> Iterator[Item]:
+        """Items up to event LAST that post a receive, or end one that has a request."""
+        end = bisect_right(self._events, last)
+        whats, requests = self._column(_WHAT, "I")[:end], self._column(_REQUEST, "I")[:end]
+        ends = (int(What.RECV), int(What.CANCELLED))
+        for place, (what, request) in enumerate(zip(whats, requests, strict=True)):
+            if (request and what in ends) or what in _OF_RECEIVES:
+                yield self.item(place)
+
+    def events(self, places: array[int]) -> list[int]:
+        known, count = self._events, self.count
+        return [known[one] if one < count else self.event(one) for one in places]
+
+    def sizes(self, places: array[int]) -> list[int]:
+        """Bytes of receives of the log."""
+        known = self._column(_SIZE, "Q")
+        return [known[one] for one in places]
 
     def event(self, place: int) -> int:
         if place >= self.count:
@@ -380,7 +402,20 @@ class RankCommunication:
         usual = collectives().keys() - later - making - opening - on_windows.keys()
         usual -= locking.keys() | on_files.keys()
         whats, comms, nrs = (self._column(one, "I") for one in (_WHAT, _COMM_ID, _NR))
-        for place, (what, comm, nr) in enumerate(zip(whats, comms, nrs, strict=True)):
+        peers, tags = (self._column(one, "i") for one in (_PEER, _TAG))
+        messages = dict(zip(_MESSAGES, (self.sends, self.receives, self.probed), strict=True))
+        ways: dict[tuple[int, int, int, int], array[int]] = {}  # until a communicator is made
+        rows = zip(whats, comms, nrs, peers, tags, strict=True)
+        for place, (what, comm, nr, peer, tag) in enumerate(rows):
+            if what in messages:
+                way = ways.get((what, comm, peer, tag))
+                if way is None:
+                    if comm not in names:
+                        names[comm] = self.communicator(comm).name
+                    way = messages[what][(self._rank(peer), names[comm], tag)]
+                    ways[what, comm, peer, tag] = way
+                way.append(place)
+                continue
             if nr in usual and what == _CALL and comm in names:  # the most frequent case
                 if comm != _SELF:
                     self.collectives[names[comm]].append(place)
@@ -388,6 +423,7 @@ class RankCommunication:
             raw = _ITEM.unpack_from(self._view, place * _ITEM.size)
             if what == What.TEXT:
                 self._learn(Item._make(raw), names, made)
+                ways.clear()
                 continue
             if what in (What.CANCELLED, What.MATCHED):
                 continue
@@ -420,13 +456,7 @@ class RankCommunication:
             name = names.get(comm)
             if name is None:
                 name = names[comm] = self.communicator(comm).name
-            if what == What.SEND:
-                self.sends[(self._rank(raw[5]), name, raw[6])].append(place)
-            elif what == What.RECV:
-                self.receives[(self._rank(raw[5]), name, raw[6])].append(place)
-            elif what == What.PROBED:
-                self.probed[(self._rank(raw[5]), name, raw[6])].append(place)
-            elif what == What.CALL:
+            if what == What.CALL:
                 if comm != _SELF:
                     if raw[8] and raw[9] in later:
                         going[raw[8]] = (name, len(self.collectives[name]))
@@ -502,7 +532,8 @@ class RankCommunication:
 
     def _in_order(self, places: array[int]) -> array[int]:
         """Receives in the order of posting, which mostly is the order of completion."""
-        orders = [self.item(place).order for place in places]
+        known = self._column(_ORDER, "Q")
+        orders = [known[place] for place in places]
         if all(first <= second for first, second in itertools.pairwise(orders)):
             return places
         return array("Q", [place for _, place in sorted(zip(orders, places, strict=True))])
