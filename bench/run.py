@@ -46,6 +46,7 @@ SECTIONS = (
     "hot",
     "session",
     "answers",
+    "logs",
 )
 FORMAT = 1  # of --json
 _WIDTH = 100  # of tables that go to a file

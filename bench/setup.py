@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +45,7 @@ class Scale:
     checkpoint_sizes_mb: tuple[int, ...]
     checkpoint_rounds: int
     session_ranks: int
+    log_turns: int
     answers_events: tuple[int, ...]
     answers_rounds: int
     answers_languages: tuple[str, ...]
@@ -81,6 +82,7 @@ FULL = Scale(
     checkpoint_sizes_mb=(100, 1024),
     checkpoint_rounds=5,
     session_ranks=64,
+    log_turns=200_000,
     answers_events=(1_000, 10_000, 100_000, 1_000_000),
     answers_rounds=1,
     answers_languages=("c", "cc", "f90", "py"),
@@ -112,6 +114,7 @@ QUICK = Scale(
     checkpoint_sizes_mb=(10,),
     checkpoint_rounds=6,
     session_ranks=5,
+    log_turns=500,
     answers_events=(1_000,),
     answers_rounds=1,
     answers_languages=("c",),
@@ -144,12 +147,14 @@ class Bench:
         return out
 
 
-def run(command: list[str], timeout_s: float = 120, **options: object) -> str:
-    """Standard output of a command that must succeed."""
+def run(
+    command: list[str], timeout_s: float = 120, codes: Sequence[int] = (0,), **options: object
+) -> str:
+    """Standard output of a command that must end with one of these exit codes."""
     done = subprocess.run(  # type: ignore[call-overload]
         command, capture_output=True, text=True, timeout=timeout_s, check=False, **options
     )
-    if done.returncode != 0:
+    if done.returncode not in codes:
         raise BenchError(
             f"{' '.join(command)} ended with {done.returncode}", last_words(done.stderr)
         )

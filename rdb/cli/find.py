@@ -6,11 +6,8 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
-import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -18,11 +15,11 @@ from rdb.cli.needed import need_gdb, need_log, need_ranks, say_missing, sound_ra
 from rdb.cli.output import print_json, print_table
 from rdb.commands.quoting import has_predicate
 from rdb.errors import DamagedRecording, Usage
+from rdb.executor import Processes
 from rdb.recording import Job, open_job
 from rdb.recording.query.find import count_events, find_events
 from rdb.recording.query.query import Query, of_events
 
-_PR_SET_PDEATHSIG = 1  # prctl(2)
 Found = tuple[list[dict[str, Any]], int]
 """Rows, and the number of events that they stand for."""
 
@@ -39,7 +36,7 @@ def find_command(args: argparse.Namespace) -> int:
     job = need_log(sound_ranks(_opened(args.job, args.rank)))
     say_missing(job)
     search = partial(_search, args.job, args.rank, args.query, args.way, _limit(args))
-    parts = _side_by_side(search, job.ranks)
+    parts = list(Processes("rank").map(search, job.ranks))
     counts = {rank: count for rank, (_, count) in zip(job.ranks, parts, strict=True)}
     code = _show(job, args, itertools.chain(*(rows for rows, _ in parts)), counts)
     if job.ranks and not any(counts.values()):
@@ -49,57 +46,6 @@ def find_command(args: argparse.Namespace) -> int:
         if hint:
             print(f"rdb: {hint}", file=sys.stderr)
     return code
-
-
-def _side_by_side(search: Callable[[int], Found], ranks: Sequence[int]) -> list[Found]:
-    """Runs SEARCH for each rank, with a worker process for each processor.
-
-    The workers end with this process.
-    """
-    workers = min(len(ranks), os.cpu_count() or 1)
-    if workers == 1:
-        return [search(rank) for rank in ranks]
-    import multiprocessing  # late imports: a job of one rank needs no workers
-    from concurrent.futures import ProcessPoolExecutor
-
-    context = multiprocessing.get_context("fork")
-    with _one_interrupt():
-        pool = ProcessPoolExecutor(workers, context, _worker, (os.getpid(),))
-        # Workers inherit the blocked SIGINT (submit forks): the terminal's Ctrl-C is for this
-        # process.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            parts = [pool.submit(search, rank) for rank in ranks]
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            found = [one.result() for one in parts]
-            pool.shutdown()
-        except BaseException:  # in shutdown() too: the workers would wait for work for ever
-            for process in multiprocessing.active_children():
-                process.kill()
-            pool.shutdown()  # its thread has ended then: the interpreter's end may not meet it
-            raise
-    return found
-
-
-@contextmanager
-def _one_interrupt() -> Iterator[None]:
-    """Ignores further Ctrl-C after the first: the first one ends the process."""
-
-    def interrupted(number: int, frame: object) -> None:
-        signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, interrupted)
-    yield
-    signal.signal(signal.SIGINT, before)  # not restored after an interrupt: the process is ending
-
-
-def _worker(parent: int) -> None:
-    import ctypes
-
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # the parent has ended before prctl()
-        os._exit(1)
 
 
 def _limit(args: argparse.Namespace) -> int:

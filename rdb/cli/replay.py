@@ -8,14 +8,16 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rdb.cli.expand import expand_if_needed
 from rdb.cli.needed import say_missing, say_unrecorded
 from rdb.cli.output import print_json
 from rdb.environment import for_rdb_exec
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, Usage
+from rdb.executor import Processes
 from rdb.paths import rdb_exec_path
 from rdb.recording import Job, ProcessName, RankRecording, find_process, open_job
 from rdb.recording.symbols.places import place_name
@@ -41,32 +43,49 @@ def replay_command(args: argparse.Namespace) -> int:
         results.append({**which, "ok": False, "what": error.message})
         if not args.json:
             _say(results[-1], 1)
-    for recording in recordings:
-        first: str | None = None
-        starts = _starts(recording, args.checkpoint)
-        for turn, start in enumerate(starts * args.times, 1):
-            result = {
-                "rank": recording.rank,
-                "process": recording.name,
-                "turn": turn,
-                "cautions": recording.cautions,
-                **({} if start is None else {"checkpoint": start}),
-                **_replay_from(recording, start, args.patience),
-            }
-            first = first or result.get("hash")
-            if result["ok"] and result.get("hash") != first:
-                result.update(
-                    ok=False, what=f"its memory hash differs from the first turn's, {first}"
-                )
-            results.append(result)
-            if not args.json:
-                _say(result, len(starts) * args.times)
+    turns = [
+        _Turn(one, number, start)
+        for one in recordings
+        for number, start in enumerate(_starts(one, args.checkpoint) * args.times, 1)
+    ]
+    answers = Processes("process").map(partial(_of_turn, args.patience), turns)
+    first: dict[str, str | None] = {}
+    for turn, result in zip(turns, answers, strict=True):
+        name, last = turn.recording.name, sum(one.recording is turn.recording for one in turns)
+        known = first.get(name) or result.get("hash")
+        first[name] = known
+        if result["ok"] and result.get("hash") != known:
+            result.update(ok=False, what=f"its memory hash differs from the first turn's, {known}")
+        results.append(result)
         if not args.json:
-            for text in recording.cautions:
-                print(f"rdb: rank {recording.name}, {text}", file=sys.stderr)
+            _say(result, last)
+            for text in turn.recording.cautions if turn.number == last else ():
+                print(f"rdb: rank {name}, {text}", file=sys.stderr)
     if args.json:
         print_json(results)
     return 0 if all(result["ok"] and "lost" not in result for result in results) else 5
+
+
+class _Turn(NamedTuple):
+    """One replay of a process, from START (None: from its beginning)."""
+
+    recording: RankRecording
+    number: int
+    start: int | None
+
+    def __str__(self) -> str:
+        return self.recording.name
+
+
+def _of_turn(patience_s: int, turn: _Turn) -> dict[str, Any]:
+    return {
+        "rank": turn.recording.rank,
+        "process": turn.recording.name,
+        "turn": turn.number,
+        "cautions": turn.recording.cautions,
+        **({} if turn.start is None else {"checkpoint": turn.start}),
+        **_replay_from(turn.recording, turn.start, patience_s),
+    }
 
 
 def _damage(recording: RankRecording) -> DamagedRecording | None:

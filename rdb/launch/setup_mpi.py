@@ -9,12 +9,12 @@ import os
 import re
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rdb.errors import MissingTool, RdbError, Usage
+from rdb.executor import Processes
 from rdb.launch.mpi import ABOUT, set_up_dir
 from rdb.paths import lib_dir, mpi_sources_dir
 from rdb.private import make_directories
@@ -122,8 +122,7 @@ def _compile(mpicc: str, family: str, work: Path) -> None:
         _run([mpicc, *flags, "-c", str(source), "-o", str(made)])
         return made
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = [str(one) for one in pool.map(compiled, files)]
+    objects = [str(one) for one in Processes("source").map(compiled, files)]
     library = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(mpicc))), "lib")
     # Wrappers of environment modules and of Spack expect LD_LIBRARY_PATH to name their library.
     found = not library.startswith("/usr/") and os.path.isdir(library)

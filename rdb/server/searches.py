@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from rdb.errors import RdbError
+from rdb.executor import processors
 from rdb.recording import RankRecording
 from rdb.recording.log.record import Record
 from rdb.recording.log.syscalls import SYSCALLS
@@ -30,7 +31,6 @@ from rdb.server.output import recorded_output
 from rdb.timeline import scan
 from rdb.timeline.calls import CallSearch, NotPlain
 from rdb.timeline.changes import Change, ChangeSearch, Leave
-from rdb.timeline.parallel import processors
 from rdb.timeline.points import Points, Until
 from rdb.timeline.position import Position
 from rdb.timeline.stopped import Interrupted

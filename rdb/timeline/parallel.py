@@ -6,7 +6,6 @@ results.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -17,11 +16,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 class Task(Generic[T]):

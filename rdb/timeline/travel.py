@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rdb.errors import Diverged
+from rdb.executor import processors
 from rdb.recording.log.threads import Schedule
 from rdb.replay.agent import FOREVER, Gpr, Stop, StopReason
 from rdb.replay.snapshots import Snapshots
 from rdb.timeline.ahead import LEG_EVENTS, Ahead, legs_to
 from rdb.timeline.bases import Bases
 from rdb.timeline.images import Images
-from rdb.timeline.parallel import processors
 from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd
 from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.walker import Control, Walker

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 RDB = """
 errors crc32c
 trace
-environment home memory private paths process_stat checked
+environment home memory private paths process_stat checked executor
 temporary
 wire
 recording

@@ -1,0 +1,83 @@
+"""Work of many ranks side by side: answers in order, errors, workers that die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import deadlines
+import pytest
+
+from rdb import executor
+from rdb.errors import RdbError, Usage
+from rdb.executor import Processes
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 9])
+@pytest.mark.parametrize("count", [0, 1, 2, 20])
+def test_answers_in_order(jobs: int, count: int) -> None:
+    lock = threading.Lock()  # what cannot be pickled
+    items = [(one, lock) for one in range(count)]
+    found = Processes("rank", jobs).map(lambda item: (item[0], os.getpid()), items)
+    answers = list(found)
+    assert [one for one, _ in answers] == list(range(count))
+    several = jobs > 1 and count > 1
+    assert (os.getpid() not in {pid for _, pid in answers}) == (several or not count)
+
+
+def test_each_answer_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+
+    def wait(rank: int) -> int:
+        if rank:
+            deadlines.wait_for("the first answer", go.exists)
+        return rank
+
+    found = Processes("rank", 2).map(wait, [0, 1])
+    assert next(found) == 0
+    go.touch()
+    assert list(found) == [1]
+
+
+def test_an_error_is_raised_with_its_hint() -> None:
+    def refuse(rank: int) -> int:
+        raise Usage(f"rank {rank} is wrong", "take another")
+
+    with pytest.raises(Usage, match="rank 0 is wrong") as raised:
+        list(Processes("rank", 2).map(refuse, [0, 1]))
+    assert raised.value.hint == "take another"
+
+
+def test_a_worker_that_dies_is_one_line() -> None:
+    def die(rank: int) -> int:
+        if rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return rank
+
+    with pytest.raises(RdbError, match=r"a worker process was killed; rank [01] has no answer"):
+        list(Processes("rank", 2).map(die, [0, 1]))
+
+
+def test_who_waits_long_hears_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(executor, "_SAY_S", 0.01)
+    said = ""
+
+    def wait(rank: int) -> int:
+        deadlines.wait_for("a line", (tmp_path / "said").exists)
+        return rank
+
+    def hear() -> None:
+        nonlocal said
+        while "0 of 2 ranks are done" not in said:
+            said += capfd.readouterr().err
+        (tmp_path / "said").touch()
+
+    ear = threading.Thread(target=hear)
+    work = Processes("rank", 2).map(wait, [0, 1])
+    ear.start()
+    assert list(work) == [0, 1]
+    ear.join()
