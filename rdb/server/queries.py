@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from rdb.errors import RdbError
 from rdb.recording.symbols.detached import SOURCES, SYMBOLS
 from rdb.recording.symbols.named import files_lack
+from rdb.recording.symbols.units import units_with
 from rdb.replay.agent import WatchKind
 from rdb.replay.arrays import ArrayPlan
 from rdb.server.asking import asked
@@ -64,6 +66,7 @@ class Queries:
             "receive-into": self._receive_into,
             "fold": self._fold,
             "lacks": self._lacks,
+            "units": self._units,
             "asked": lambda text: asked(self._timeline, recording),
         }
 
@@ -219,12 +222,18 @@ class Queries:
     def _lacks(self, text: str) -> Answer:
         """{"name", "but": [beginning of a path, ...], "with": path}: does no mapped binary define
         that name?  Binaries whose path begins with one of "but" are ignored, except "with"."""
+        return {"lacks": files_lack(*self._binaries(text))}
+
+    def _units(self, text: str) -> Answer:
+        """As `lacks`: the source files in which a variable may have that name."""
+        return {"units": units_with(*self._binaries(text))}
+
+    def _binaries(self, text: str) -> tuple[dict[str, Path | None], Path, str]:
         asked, recording = json.loads(bytes.fromhex(text)), self._recording
         but = tuple(asked["but"])
         paths = (one for one in recording.files if one == asked["with"] or not one.startswith(but))
         stored = {one: recording.store_path(one) for one in paths}
-        symbols = recording.files_dir.parent / SYMBOLS
-        return {"lacks": files_lack(stored, symbols, asked["name"])}
+        return stored, recording.files_dir.parent / SYMBOLS, asked["name"]
 
     def _trouble(self, text: str) -> Answer:
         """Why a request for memory or registers failed since the last call; "": none failed."""

@@ -10,7 +10,7 @@ import gdb
 
 from .. import link
 from ..state import place
-from ..values import binding, cpython, pynames
+from ..values import binding, cpython, homes, pynames
 from ..values.binding import Binding, Values
 from ..values.lookups import Unbound, Undefined, Unsuited
 from ..values.own_frames import lacks
@@ -22,6 +22,7 @@ from . import searching, stores
 _LOOKS = 33  # events at which the names are searched
 _GOLDEN = 0.6180339887  # the fractional parts of its multiples fall evenly, in no period
 _CALLS = 500
+_TRIES = 4  # before the functions are sought that have such a local
 _CHANGES = 8  # of the number of references to a function
 _NOWHERE = "the program has no variable and no function of this name."
 
@@ -111,6 +112,7 @@ class Judge:
         if unknown is not None:
             raise Undefined(f'No symbol "{unknown}" in current context: {_NOWHERE}')
         looked: dict[int, bool] = {}
+        local: str | None = None
         for wanted in _looks(first, last, of_log, looked, seek):
             events = sorted(wanted - looked.keys())
             for number, event in enumerate(events):
@@ -121,6 +123,8 @@ class Judge:
                 if self._bound():
                     self.bound_at = event
                     return
+                if local is None and self._missing and len(looked) > _TRIES:
+                    local = self._where_local()
                 if self._is_nowhere(events[number + 1 :], seek):
                     raise Undefined(f"{self._problem}: {_NOWHERE}")
                 if self._is_unsuited(events[number + 1 :], seek):
@@ -143,6 +147,8 @@ class Judge:
         if not self._problem:
             self.binding = Binding(self.expression, gdb.newest_frame())
             return
+        if local:
+            raise Undefined(f"{self._problem}: {local}")
         hint = (
             "  Name the variable's function (main::x) or file ('heat.c'::x), or the value's "
             "address (*(double *) 0x...)."
@@ -152,6 +158,17 @@ class Judge:
             f"undefined at all {len(looked)} events that were looked at."
             f"{hint if self._missing is not None else ''}"
         )
+
+    def _where_local(self) -> str:
+        """The functions of which the missing name is a local, as text; empty: there is none.
+
+        Raises Undefined if these make no calls: then they run at no event.
+        """
+        name = str(self._missing)
+        found = [] if cpython.running() is not None or "::" in name else homes.homes(name)
+        if found and not any(one.calls for one in found):
+            raise Undefined(f"{self._problem}: {homes.told(name, found, search=True)}")
+        return homes.told(name, found, search=True) if found else ""
 
     def with_binding(self, binding: Binding) -> Judge:
         """Judges the same expression with another meaning of its names."""

@@ -19,7 +19,7 @@ import gdb
 from .. import link
 from ..link import progress
 from ..loading import at_load
-from ..values import absent, inherited, predicates, prologue, symbols, texts
+from ..values import absent, cpython, homes, inherited, predicates, prologue, symbols, texts
 from ..values.functions import Function, function
 from ..values.lookups import NoneOfOwn, Unbound
 from ..values.own_frames import in_own_file, lacks, own_frames
@@ -83,16 +83,33 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
                 raise gdb.error(f"{without}.") from error
             return
     if as_gdb and not any(isinstance(one, NoneOfOwn) for one in why):
-        yield Meant(expression)  # GDB reports what is wrong
+        try:
+            yield Meant(expression)  # GDB may know it, or reports what is wrong
+        except gdb.error as error:
+            reason = _reason(why)
+            if reason.name is not None and not str(error).startswith("No symbol"):
+                raise
+            raise gdb.error(str(reason)) from None
         return
     libraries = [one for one in why if isinstance(one, NoneOfOwn) and lacks(str(one.name))]
     if as_gdb and len(libraries) == len(why):
         said = "; ".join(dict.fromkeys(f"{one.name} of {one.library}" for one in libraries))
         yield Meant(expression, said)
         return
+    raise _reason(why)
+
+
+def _reason(why: list[Unbound]) -> Unbound:
+    """Why the names have no meaning here, with the functions of which the missing one is a
+    local."""
     # Why a known name cannot be used tells more than that a name is unknown.
     reason = next((one for one in why if one.name is None), why[0])
-    raise Unbound(f"{reason}.", reason.name)
+    name = reason.name
+    if name is None or "::" in name or isinstance(reason, NoneOfOwn) or cpython.running():
+        return Unbound(f"{reason}.", name)
+    found = homes.homes(name)
+    local = f": {homes.told(name, found, search=False)}" if found else ""
+    return Unbound(f"{reason}{local}.", name)
 
 
 def _frames(chosen: Any, as_gdb: bool) -> Iterator[Any]:

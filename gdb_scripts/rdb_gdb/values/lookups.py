@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -97,10 +98,9 @@ def lookup(name: str, block: Any, function: Any) -> tuple[Any, bool]:
 
 def is_function(name: str) -> bool:
     """Does it name a function, also without its class, namespace or module?"""
-    try:
-        return bool(symbols.evaluated(name).type.code in FUNCTIONS)
-    except gdb.error:
-        pass
+    with suppress(gdb.error):  # it may be a library's variable
+        if symbols.evaluated(name).type.code in FUNCTIONS:
+            return True
     space = symbols.program()
     if (space, name) not in _functions:
         _functions[space, name] = _is_end_of_function(name)
@@ -126,10 +126,21 @@ def _is_in(name: str, place: Any) -> bool:
 
 
 def _called_so(function: Any, name: str) -> bool:
-    called = re.sub(r"\(.*", "", str(function.print_name))
+    called = plain_name(function)
     if re.search(r"(?:^|::)(\w+)::\1$", called) and not re.search(r"(?:^|::)(\w+)::\1$", name):
         return False  # a constructor: the name is its class's
     return called == name or called.endswith(f"::{name}")
+
+
+def plain_name(function: Any) -> str:
+    """A function's name as an expression has it: without parameters, template arguments and
+    unnamed namespaces."""
+    name = str(function.print_name).replace("(anonymous namespace)::", "")
+    name = re.sub(r"\(.*", "", name)
+    count = 1
+    while count:
+        name, count = re.subn(r"<[^<>]*>", "", name)
+    return name
 
 
 def is_own(symbol: Any) -> bool:

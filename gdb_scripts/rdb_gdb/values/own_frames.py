@@ -36,9 +36,18 @@ def is_own(frame: Any) -> bool:
 def lacks(name: str, libraries_too: bool = False) -> bool:
     """True if surely none of the program's own files, at any time, has the name; LIBRARIES_TOO:
     nor any library."""
+    return bool(_of_files("lacks", name, () if libraries_too else _SYSTEM))
+
+
+def units_with(name: str) -> list[str]:
+    """The program's own source files in which a variable may have the name."""
+    return list(_of_files("units", name, _SYSTEM))
+
+
+def _of_files(request: str, name: str, but: tuple[str, ...]) -> Any:
     program = symbols.program().removeprefix("target:")
-    asked = {"name": name, "but": () if libraries_too else _SYSTEM, "with": program}
-    return bool(link.ask("lacks", json.dumps(asked).encode("utf-8").hex())["lacks"])
+    asked = json.dumps({"name": name, "but": but, "with": program})
+    return link.ask(request, asked.encode("utf-8").hex())[request]
 
 
 def in_own_file(frame: Any) -> bool:

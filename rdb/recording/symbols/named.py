@@ -54,7 +54,7 @@ def _linked(path: str, stored: Path) -> Iterator[Path]:
 def _lacks(path: Path, name: str, detached: bool) -> bool:
     try:
         rows = section_rows(path)
-        wanted = {*_spelled(name), _SPLIT}
+        wanted = {*spelled(name), _SPLIT}
         if any(one.name in _MACROS for one in rows):
             wanted |= {name.encode() + end for end in (b" ", b"(")}
         if not rows:
@@ -87,7 +87,7 @@ def _unpacked(text: mmap.mmap, section: Section) -> bytes | None:
     return zlib.decompress(text[offset + _CHDR.size : offset + length])
 
 
-def _spelled(name: str) -> set[bytes]:
+def spelled(name: str) -> set[bytes]:
     """The spellings of a name's last part in a string table; Fortran and Ada fold the case."""
     last = re.split(r"::|\.", name)[-1]
     return {one.encode() + b"\0" for one in (last, last.lower(), last.upper())}

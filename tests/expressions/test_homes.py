@@ -1,0 +1,156 @@
+"""A name that is a local of a function which does not run: the answer says of which function."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import run_rdb
+from gdbdriver import in_console
+
+from rdb.recording.symbols.units import units_with
+
+MAIN = """
+#include <unistd.h>
+int work(int step);
+int main(void)
+{
+	long sum = 0;
+	for (int step = 0; step < 30; step++) {
+		sum += work(step);
+		getppid();
+	}
+	return sum == 7;
+}
+"""
+
+C = """
+#include <unistd.h>
+static int leaf(int step)
+{
+	int volume = 40 - step * step;
+	return volume / (step + 1);
+}
+static int asks(int step)
+{
+	int asked = 20 - step;
+	if (step == 35)
+		getppid();
+	return asked;
+}
+int work(int step)
+{
+	return leaf(step) + asks(step);
+}
+"""
+
+CXX = """
+namespace {
+template <class T> struct Cell {
+	T weigh(T step)
+	{
+		T volume = 40 - step * step;
+		return volume / (step + 1);
+	}
+};
+template <class T> T clamped(T step)
+{
+	T low = 25 - step;
+	return low < 0 ? 0 : low;
+}
+}
+extern "C" int work(int step)
+{
+	Cell<int> cell;
+	return cell.weigh(step) + clamped(step);
+}
+"""
+
+FORTRAN = """
+module physics
+contains
+  integer function leaf(step)
+    integer, intent(in) :: step
+    integer :: Volume
+    volume = 40 - step * step
+    leaf = volume / (step + 1)
+  end function
+end module
+integer(4) function work(step) bind(c)
+  use physics
+  integer(4), value :: step
+  work = leaf(int(step))
+end function
+"""
+
+
+class Built:
+    def __init__(self, folder: Path, suffix: str, text: str, *command: str) -> None:
+        self.home = folder / "home"
+        (folder / "main.c").write_text(MAIN)
+        (folder / f"work{suffix}").write_text(text)
+        build = [*command, "-g", "-c", f"work{suffix}"]
+        subprocess.run(build, check=True, cwd=folder)
+        build = ["gcc", "-g", "main.c", "work.o", "-o", "job", "-lgfortran", "-lm"]
+        subprocess.run(build if suffix == ".f90" else build[:-2], check=True, cwd=folder)
+        run_rdb(self.home, folder, "run", "--name", "job", "--", str(folder / "job"))
+
+    def bisect(self, expression: str, code: int = 0) -> str:
+        done = run_rdb(self.home, self.home, "bisect", "job", expression)
+        assert done.returncode == code, done.stderr
+        return done.stdout
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_local_of_a_function_without_events(tmp_path: Path, level: str) -> None:
+    job = Built(tmp_path, ".c", C, "gcc", level)
+    assert "volume is a local of leaf (work.c:5); write leaf::volume" in job.bisect("volume > 0", 1)
+    assert "work.c:5" in job.bisect("leaf::volume > 0")
+    # This one calls, but not at an event.
+    assert "asked is a local of asks (work.c:10); write asks::asked" in job.bisect("asked > 0", 1)
+    lines = ["print volume", "print leaf::volume", "plot volume", "print nosuch"]
+    here, away, plot, none = in_console(job.home, "job", lines)
+    assert "volume is a local of leaf (work.c:5), not in scope here" in here
+    assert "volume is a local of leaf (work.c:5), not in scope here" in plot
+    assert "leaf is not running" in away and "local" not in none
+
+
+def test_templates_and_unnamed_namespaces(tmp_path: Path) -> None:
+    job = Built(tmp_path, ".cc", CXX, "g++", "-O0", "-fno-exceptions")
+    said = job.bisect("volume > 0", 1)
+    assert "volume is a local of Cell::weigh (work.cc:6); write Cell::weigh::volume" in said
+    assert "work.cc:6" in job.bisect("Cell::weigh::volume > 0")
+    assert "low is a local of clamped (work.cc:12)" in job.bisect("low >= 0", 1)
+    assert "work.cc:12" in job.bisect("clamped::low >= 0")
+
+
+def test_fortran(tmp_path: Path) -> None:
+    if shutil.which("gfortran") is None:
+        pytest.skip("no gfortran")
+    job = Built(tmp_path, ".f90", FORTRAN, "gfortran", "-O0")
+    said = job.bisect("volume > 0", 1)
+    assert "volume is a local of physics::leaf (work.f90:6)" in said
+    assert "work.f90:7" in job.bisect("leaf::volume > 0")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["gcc", "-g"], ["gcc", "-g", "-gz"], ["gcc", "-gdwarf-4"], ["clang-14", "-g"]],
+    ids=" ".join,
+)
+def test_only_the_units_with_the_name(tmp_path: Path, command: list[str]) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"no {command[0]}")
+    (tmp_path / "main.c").write_text(MAIN)
+    (tmp_path / "work.c").write_text(C)
+    subprocess.run([*command, "main.c", "work.c", "-o", "both"], check=True, cwd=tmp_path)
+    both = tmp_path / "both"
+
+    def units(name: str) -> list[str]:
+        found = units_with({"both": both, "gone": None}, tmp_path, name)
+        return [Path(one).name for one in found]
+
+    assert units("asked") == units("volume") == ["work.c"] and units("sum") == ["main.c"]
+    assert units("nosuch") == [] and sorted(units("step")) == ["main.c", "work.c"]
