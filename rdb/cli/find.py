@@ -56,6 +56,7 @@ def _of_program(args: argparse.Namespace) -> int:
     job = need_log(need_ranks(args.job, args.rank))
     need_gdb()
     from rdb.console.lifetime import supervised
+    from rdb.session.across import not_the_same
     from rdb.session.found_events import found_events
 
     async def work() -> int:
@@ -66,6 +67,9 @@ def _of_program(args: argparse.Namespace) -> int:
             said = one.problem or one.undefined
             if said:
                 print(f"rdb: rank {job.address(one.rank)}: {said}", file=sys.stderr)
+        different = not_the_same({one.rank: one.bound for one in answers})
+        if different:
+            print(f"rdb: {different}", file=sys.stderr)
         counts = {one.rank: one.count for one in answers if not one.problem}
         code = _show(job, args, itertools.chain(*(one.rows for one in answers)), counts)
         unknown = any(one.problem for one in answers)

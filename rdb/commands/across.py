@@ -5,7 +5,8 @@ from __future__ import annotations
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import Difference, Plot
 from rdb.errors import RdbError, Usage
-from rdb.session.across import differences
+from rdb.session.across import differences, whose
+from rdb.session.looking import Fields, Number
 from rdb.session.ranks import Rank, parse_ranks
 from rdb.session.session import Session
 
@@ -30,7 +31,7 @@ async def numbers_of(
     """
     numbers: dict[Rank, float] = {}
     others: dict[Rank, str] = {}
-    variables: dict[Rank, str] = {}
+    answers: dict[Rank, Number | Fields] = {}
     for rank, answer in (await session.look(lambda gdb: gdb.number(expression))).items():
         if isinstance(answer, RdbError):
             others[rank] = answer.message
@@ -38,11 +39,11 @@ async def numbers_of(
             others[rank] = f"not a number: {answer.text}"
         else:
             numbers[rank] = answer.value
-            variables[rank] = answer.variables
+            answers[rank] = answer
     if not numbers:
         reasons = sorted(set(others.values()))
         raise RdbError(reasons[0])
-    return numbers, others, variables
+    return numbers, others, whose(answers)
 
 
 @command("diff", group=Group.LOOK, usage="diff EXPR RANK RANK")
@@ -80,5 +81,5 @@ async def diff(session: Session, expression: str) -> Difference:
         rank = (one, other)[sides.index(poorer)]
         raise RdbError(f"rank {rank}: {next(iter(poorer.missing.values()))}")
     rows = differences(*compared)
-    variables = {rank: side.variables for rank, side in zip((one, other), sides, strict=True)}
+    variables = whose(dict(zip((one, other), sides, strict=True)))
     return Difference(what, (one, other), rows, len(compared[0]), variables, missing)

@@ -8,6 +8,8 @@ from rdb.commands.quoting import word
 from rdb.commands.registry import Group, command
 from rdb.commands.values import RankSets
 from rdb.errors import RdbError, Usage
+from rdb.session.across import whose
+from rdb.session.looking import Fields, Number
 from rdb.session.overview import failing
 from rdb.session.ranks import Rank, parse_ranks
 from rdb.session.session import Session
@@ -56,7 +58,7 @@ async def _chosen(session: Session, what: str) -> tuple[tuple[Rank, ...], dict[R
                 raise
     found = await session.look(lambda gdb: gdb.number(what, condition=True))
     chosen = []
-    variables = {}
+    answers: dict[Rank, Number | Fields] = {}
     for rank, answer in found.items():
         if isinstance(answer, RdbError):
             raise RdbError(f"rank {rank}: {answer.message}")
@@ -64,8 +66,8 @@ async def _chosen(session: Session, what: str) -> tuple[tuple[Rank, ...], dict[R
             raise RdbError(f"rank {rank}: {answer.text} is neither true nor false")
         if answer.value:
             chosen.append(rank)
-        variables[rank] = answer.variables
-    return tuple(chosen), variables
+        answers[rank] = answer
+    return tuple(chosen), whose(answers)
 
 
 @command("undefset", group=Group.RANKS, usage="undefset NAME")

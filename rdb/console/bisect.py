@@ -22,6 +22,7 @@ from rdb.console.lifetime import supervised
 from rdb.console.terminal import make_console
 from rdb.errors import DamagedRecording, Usage
 from rdb.recording import open_job
+from rdb.session.across import not_the_same
 from rdb.session.bisect import Found, Interrupt, Report, bisect
 from rdb.session.bisect import Progress as Heard
 from rdb.session.causal_order import relation_of
@@ -178,6 +179,10 @@ def show(report: Report, expression: str, out: Console, name: Callable[[Rank], s
     else:
         ended = ", interrupted" if report.interrupted else ""
         out.print(Text(f"{expression}: found in no rank{ended}", "bold"))
+    bound = {one.rank: one.bound for one in report.found}
+    different = not_the_same(bound | {one.rank: one.bound for one in report.not_found})
+    if different:
+        out.print(Text(different, "bold"))
     if report.unknown:
         out.print(Text(f"no answer from: {', '.join(map(name, report.unknown))}", "bold"))
     for answer in report.found:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
+from rdb.session.looking import Fields, Number
+from rdb.session.merge import merge
 from rdb.session.ranks import Rank
 
 
@@ -43,6 +45,25 @@ def stats(numbers: Mapping[Rank, float]) -> Stats:
         deviation=math.sqrt(spread) if math.isfinite(spread) else spread,
         total=math.fsum(values),
     )
+
+
+def whose(answers: Mapping[Rank, Number | Fields]) -> dict[Rank, str]:
+    """What to say of the variables in each rank: all if they differ, else those that are not
+    plainly of the selected frame."""
+    several = len({one.bound for one in answers.values()}) > 1
+    return {rank: one.bound if several else one.variables for rank, one in answers.items()}
+
+
+def not_the_same(bound: Mapping[Rank, str]) -> str:
+    """Which variables an expression means in which ranks, as text; empty: the same in all.
+
+    BOUND: the variables in each rank, empty if they are not known.
+    """
+    groups = merge({rank: said for rank, said in bound.items() if said})
+    if len(groups) < 2:
+        return ""
+    each = "; ".join(f"{group.label}: {group.value}" for group in groups)
+    return f"not the same variable in all ranks ({each})"
 
 
 def differences(

@@ -71,6 +71,8 @@ class Found:
     undefined_between: bool
     variables: str
     """The variables that the names in the expression mean: `s in nanp, nan.f90:5`."""
+    bound: str
+    """The same text in each rank in which the names mean the same variables."""
     undefined: int
     """At how many examined positions it had no value; `why_undefined`: why."""
     why_undefined: str
@@ -97,10 +99,14 @@ class NotFound:
     reason: str
     unknown: bool
     """The search failed, or did not reach its end."""
+    bound: str = ""
+    """As in Found."""
 
 
 class _Nowhere(RdbError):
     """The search has ended and found nothing."""
+
+    bound = ""
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,9 @@ async def bisect(
                     job, messages, expression, rank, options, progress, interrupt
                 )
             except RdbError as error:
-                answer = NotFound(rank, error.message, not isinstance(error, _Nowhere))
+                nowhere = isinstance(error, _Nowhere)
+                bound = error.bound if isinstance(error, _Nowhere) else ""
+                answer = NotFound(rank, error.message, not nowhere, bound)
         if progress is not None:
             progress(rank, 1.0, "")
         return answer
@@ -234,7 +242,9 @@ async def _search(
             raise RdbError(answer.error)
         raw = json_answer("bisect", answer.text)
         if "refused" in raw:
-            raise _Nowhere(raw["refused"])
+            nowhere = _Nowhere(raw["refused"])
+            nowhere.bound = raw["bound"]
+            raise nowhere
         found = parse_found(rank, raw)
         own = debugger.state.own
         if own is not None:  # the rank is just before the change
@@ -313,6 +323,7 @@ def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
         verified_after=raw["after_false"],
         undefined_between=bool(raw.get("gap")),
         variables=raw["variables"],
+        bound=raw["bound"],
         elements=tuple(raw["elements"]),
         operands=tuple((address, length) for address, length in raw["operands"]),
         earlier=raw["earlier"],

@@ -30,6 +30,8 @@ class FoundEvents:
     count: int = 0
     undefined: str = ""
     """A text: at how many events the expression had no value, and why."""
+    bound: str = ""
+    """The variables of the program that the query means."""
     refused: bool = False
     """The expression has a name that the program does not have."""
     problem: str | None = None
@@ -67,7 +69,8 @@ async def _found(job: JobLike, query: str, rank: Rank, way: str, limit: int) -> 
     for row in known["rows"]:
         record = next(iter(job.rank(rank).records(row["event"], row["event"])))
         rows.append({"rank": rank, "events": 1, "at_ns": record.at_ns, **row})
-    return FoundEvents(rank, rows, known["count"], known["undefined"], known["refused"])
+    said = (known["undefined"], known["bound"], known["refused"])
+    return FoundEvents(rank, rows, known["count"], *said)
 
 
 class _Said:

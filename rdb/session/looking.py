@@ -20,6 +20,7 @@ class Fields:
     values: Mapping[str, str]
     missing: Mapping[str, str]
     variables: str
+    bound: str
     """As in Number."""
 
 
@@ -31,6 +32,8 @@ class Number:
     value: float | None
     variables: str
     """The variables that the names mean, if they are not those of the selected frame."""
+    bound: str
+    """All of them: the same text in each rank in which they are the same."""
 
 
 class Looking:
@@ -55,12 +58,12 @@ class Looking:
         """The number that an expression is; CONDITION: raises RdbError for a constant."""
         option = "--condition " if condition else ""
         line = (await self._said(f"rdb-number {option}{expression}")).splitlines()[-1]
-        text, value, variables = json.loads(line)
-        return Number(str(text), None if value is None else float(value), str(variables))
+        text, value, *variables = json.loads(line)
+        return Number(str(text), None if value is None else float(value), *map(str, variables))
 
     async def fields(self, expression: str) -> Fields:
         line = (await self._said(f"rdb-fields {expression}")).splitlines()[-1]
-        rows, variables = json.loads(line)
+        rows, *variables = json.loads(line)
         return Fields(
             {str(name): str(value) for name, value, *_ in rows if value is not None},
             {
@@ -69,7 +72,7 @@ class Looking:
                 if value is None
                 for reason in why
             },
-            str(variables),
+            *map(str, variables),
         )
 
     async def complete(self, text: str) -> list[str]:

@@ -116,14 +116,14 @@ def test_members_that_have_no_value_and_those_that_are_left_out(tmp_path: Path) 
         gdb.run("break alarm if $rdi == 0")
         gdb.run("continue")
         gone = "value has been optimized out"
-        rows, _ = json.loads(gdb.run("rdb-fields parts"))
+        rows, *_ = json.loads(gdb.run("rdb-fields parts"))
         assert rows == [[".kept", "5"], [".gone", None, gone]]
         assert json.loads(gdb.run("rdb-fields before"))[0] == [["", None, gone]]
-        rows, _ = json.loads(gdb.run("rdb-fields many"))
+        rows, *_ = json.loads(gdb.run("rdb-fields many"))
         assert len(rows) == 201 and rows[199] == ["[199]", "0"]
         assert rows[200][:2] == ["[200]", None] and "first 200 elements" in rows[200][2]
-        rows, _ = json.loads(gdb.run("rdb-fields plane"))
+        rows, *_ = json.loads(gdb.run("rdb-fields plane"))
         assert [row[0] for row in rows if row[1] is None] == ["[0][200]"] and len(rows) == 401
-        rows, _ = json.loads(gdb.run("rdb-fields cells"))
+        rows, *_ = json.loads(gdb.run("rdb-fields cells"))
         assert len(rows) == 20001 and "first 20,000 members" in rows[20000][2]
         assert json.loads(gdb.run("rdb-fields many[0]@200"))[0][199] == ["[199]", "0"]

@@ -64,10 +64,10 @@ def variable(name: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_where_a_library_is_called(there: Gdb, name: str) -> None:
     """As a number (defset, plot), member by member (diff), as memory (last, origin), printed."""
-    text, number, variables = json.loads(there.run(f"rdb-number {name}"))
+    text, number, variables, _ = json.loads(there.run(f"rdb-number {name}"))
     assert text == NAMES[name] and float(NAMES[name].split()[0]) == number
     assert re.fullmatch(variable(name), variables)
-    members, variables = json.loads(there.run(f"rdb-fields {name}"))
+    members, variables, _ = json.loads(there.run(f"rdb-fields {name}"))
     assert members == [["", NAMES[name]]] and re.fullmatch(variable(name), variables)
     frame = next(n for n, one in enumerate(there.frames()) if one.get("func") == "work")
     memory = json.loads(there.run(f"rdb-object {name}"))
@@ -99,7 +99,7 @@ def test_types_memory_and_texts(there: Gdb) -> None:
 def test_a_local_of_a_block_by_its_function(gdb: Gdb) -> None:
     """FUNCTION::NAME, which GDB knows of the outermost block only."""
     where = r"main::i in main, names_of_libraries\.c:34"
-    text, number, said = json.loads(gdb.run("rdb-number main::i"))
+    text, number, said, _ = json.loads(gdb.run("rdb-number main::i"))
     assert (text, number) == ("2", 2) and re.fullmatch(where, said)
     assert re.search(rf"= 3\n\({where}\)", gdb.run("rdb-meant print main::i + 1"))
     found = gdb.run("bisect main::i < 3")

@@ -55,19 +55,19 @@ def compared(*sides: Fields | RdbError) -> str:
 
 def test_what_has_no_value_is_not_the_same() -> None:
     gone = "value has been optimized out"
-    some = Fields({".a": "1"}, {".b": gone}, "")
-    whole = Fields({".a": "1", ".b": "2"}, {}, "")
-    none = Fields({}, {".a": gone, ".b": gone}, "")
+    some = Fields({".a": "1"}, {".b": gone}, "", "")
+    whole = Fields({".a": "1", ".b": "2"}, {}, "", "")
+    none = Fields({}, {".a": gone, ".b": gone}, "", "")
     said = f"e is the same in ranks 0 and 1\nnot compared: .b: {gone}\n"
     assert compared(some, whole) == compared(whole, some) == compared(some, some) == said
-    other = Fields({".a": "3", ".b": "2"}, {}, "")
+    other = Fields({".a": "3", ".b": "2"}, {}, "", "")
     assert compared(some, other).splitlines()[-1] == f"not compared: .b: {gone}"
     for sides in ((none, whole), (none, none), (none, some)):
         with pytest.raises(RdbError, match=f"rank 0: {gone}"):
             compared(*sides)
     with pytest.raises(RdbError, match=f"rank 1: {gone}"):
         compared(some, none)
-    apart = (Fields({".a": "1"}, {".b": gone}, ""), Fields({".b": "1"}, {".a": gone}, ""))
+    apart = (Fields({".a": "1"}, {".b": gone}, "", ""), Fields({".b": "1"}, {".a": gone}, "", ""))
     with pytest.raises(RdbError, match=gone):
         compared(*apart)
 

@@ -67,7 +67,7 @@ class Bisect(Command):
                 place.seek(f"@{start.stop_point}")
                 if "--json" not in options or not isinstance(error, _NOWHERE):
                     raise
-                found = {"refused": str(error)}
+                found = {"refused": str(error), "bound": judge.bound}
             if "--json" in options:
                 gdb.write(json.dumps(found) + "\n")
             else:
@@ -294,6 +294,7 @@ def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
     return {
         "expression": judge.expression,
         "variables": judge.described,
+        "bound": judge.bound,
         "rank": link.ask("info")["rank"],
         "position": position,
         "event": event,

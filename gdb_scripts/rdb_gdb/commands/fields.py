@@ -26,10 +26,10 @@ _OF_MANY = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY)
 @command("rdb-fields", gdb.COMMAND_DATA)
 class Fields(Command):
     """Print the members of a value, and their members, one by one: rdb-fields EXPR
-    For programs that drive GDB: one line of JSON, a list of [NAME, VALUE], and the variables that
-    were used, if these are not plainly the selected frame's.  NAME is what follows EXPR, such as
-    `.flow[2]`, or `%flow(2)` in Fortran.  [NAME, null, REASON] stands for a member without a
-    value, or for the first of those that were left out."""
+    For programs that drive GDB: one line of JSON, a list of [NAME, VALUE], the variables that
+    were used, if these are not plainly the selected frame's, and all of them.  NAME is what
+    follows EXPR, such as `.flow[2]`, or `%flow(2)` in Fortran.  [NAME, null, REASON] stands for a
+    member without a value, or for the first of those that were left out."""
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         text = unquoted(argument)
@@ -40,7 +40,7 @@ class Fields(Command):
                 found = _rows(whose.text)
         except gdb.error as error:
             raise gdb.GdbError(str(error)) from None
-        gdb.write(json.dumps([found, whose.said]) + "\n")
+        gdb.write(json.dumps([found, whose.said, whose.bound]) + "\n")
 
 
 def _rows(expression: str) -> list[list[str | None]]:

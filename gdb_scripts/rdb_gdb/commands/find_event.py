@@ -96,10 +96,12 @@ class FindEvent(Command):
                 place.seek(f"@{start.stop_point}")
                 if not as_json or not isinstance(error, Undefined):
                     raise
-                _write([], 0, str(error), False, refused=True)
+                _write([], 0, str(error), False, "", refused=True)
                 return
             place.seek(str(found.event))
             gdb.write(f"Event {found.event}: {found.text}\n")
+            if search.bound:
+                gdb.write(f"({search.bound})\n")
             place.show()
 
     def _list_of_program(
@@ -116,7 +118,9 @@ class FindEvent(Command):
             if as_json and len(rows) == limit:
                 break
         if as_json:
-            _write(rows, count, _undefined(search).removeprefix("; "), search.interrupted)
+            _write(
+                rows, count, _undefined(search).removeprefix("; "), search.interrupted, search.bound
+            )
             return
         if rows:
             cells = [[str(row["event"]), str(row["text"])] for row in rows]
@@ -129,7 +133,7 @@ class FindEvent(Command):
             options |= {"way": way, "first": 0, "last": sys.maxsize}
         answer = searching.ask("find-event", **{"way": "all", **options})
         if as_json:
-            _write(answer["rows"], answer["count"], "", answer["interrupted"])
+            _write(answer["rows"], answer["count"], "", answer["interrupted"], "")
             return
         rows = [[str(row["event"]), row["text"]] for row in answer["rows"]]
         if rows:
@@ -142,10 +146,11 @@ def _write(
     count: int,
     undefined: str,
     interrupted: bool,
+    bound: str,
     refused: bool = False,
 ) -> None:
     known = {"rows": rows, "count": count, "undefined": undefined, "interrupted": interrupted}
-    gdb.write(json.dumps({**known, "refused": refused}) + "\n")
+    gdb.write(json.dumps({**known, "bound": bound, "refused": refused}) + "\n")
 
 
 def _say_count(count: int, shown: int, records: int, interrupted: bool, more: str = "") -> None:

@@ -84,8 +84,10 @@ def execute(line: str, from_tty: bool = False) -> None:
             text = predicates.shown(expression)
         with _void_is_said() if prints else nullcontext():
             gdb.execute(f"{command} {text}{predicates.in_gdbs(rest)}", from_tty)
-        if means.said:
-            gdb.write(f" ({means.said})" if command.startswith("output") else f"({means.said})\n")
+        # Watching goes on in other frames, and in several ranks at once.
+        said = means.bound if _WATCH.match(command) else means.said
+        if said:
+            gdb.write(f" ({said})" if command.startswith("output") else f"({said})\n")
 
 
 class Print(gdb.Command):

@@ -22,9 +22,9 @@ _WHOLE = (
 @command("rdb-number", gdb.COMMAND_DATA)
 class Number(Command):
     """Print a value as a number: rdb-number [--condition] EXPR
-    For programs that drive GDB: one line of JSON, [TEXT, NUMBER, VARIABLES]: what GDB prints, the
-    number or null, and the variables that were used, if these are not plainly the selected
-    frame's.  A logical value is 1 or 0 in every language.
+    For programs that drive GDB: one line of JSON, [TEXT, NUMBER, VARIABLES, BOUND]: what GDB
+    prints, the number or null, the variables that were used, if these are not plainly the selected
+    frame's, and all of them.  A logical value is 1 or 0 in every language.
     With --condition a constant is an error."""
 
     def invoke(self, argument: str, from_tty: bool) -> None:
@@ -35,7 +35,8 @@ class Number(Command):
         try:
             with meant.here(text) as found:
                 value = predicates.value(found.text)
-                said = [str(value.format_string(max_elements=8)), number(value), found.said]
+                text = str(value.format_string(max_elements=8))
+                said = [text, number(value), found.said, found.bound]
         except gdb.error as error:
             raise gdb.GdbError(str(error)) from None
         gdb.write(json.dumps(said) + "\n")

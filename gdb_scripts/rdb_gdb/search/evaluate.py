@@ -265,6 +265,10 @@ class Judge:
     def described(self) -> str:
         return "" if self.binding is None else self.binding.described
 
+    @property
+    def bound(self) -> str:
+        return "" if self.binding is None else self.binding.bound
+
     def value(self) -> Any:
         """The value here; None: undefined."""
         try:

@@ -104,6 +104,11 @@ class Search:
         self.interrupted = False
 
     @property
+    def bound(self) -> str:
+        """The variables of all expressions, as text."""
+        return "; ".join(judge.bound for judge in self._judges if judge.bound)
+
+    @property
     def why_undefined(self) -> str:
         return ", ".join(why for why, _ in self._whys.most_common(_REASONS) if why)
 

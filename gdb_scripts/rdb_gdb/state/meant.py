@@ -38,10 +38,11 @@ from ..values.words import names, replaced
 @dataclass
 class Meant:
     """TEXT: the expression for GDB; SAID: its variables, if they are not those of the selected
-    frame."""
+    frame; BOUND: all of them, the same text in each rank that means the same."""
 
     text: str
     said: str = ""
+    bound: str = ""
 
 
 @contextmanager
@@ -67,21 +68,25 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
                 continue
             modules = {one.name: one.in_gdbs for one in variables if one.of_module}
             told = variables if frame != chosen else [one for one in variables if one.of_module]
-            this = this_of(frame) if members and frame != chosen else None
+            this = this_of(frame) if members else None
             name = "" if frame.function() is None else called(frame.function())
-            said = described(told, members, name, this and object_called(this))
+            at = object_called(this) if this and frame != chosen else None
+            said = described(told, members, name, at)
+            bound = described(variables, members, name, this and this[1])
             unset = prologue.unset(one.name for one in variables)
             said = "; ".join(one for one in (said, unset) if one)
             full = inherited.in_full(expression, variables, list(names(expression)))
             text = in_frame(replaced(texts.for_gdb(full), modules), variables)
             try:
-                yield Meant(text, said)
+                yield Meant(text, said, bound)
             except gdb.error as error:
                 without = absent.why(text, names(text)) or unset
                 if not without:
                     raise
                 raise gdb.error(f"{without}.") from error
             return
+    if len(why) > 1 and not in_own_file(chosen):
+        why.append(why.pop(0))  # what the program's own frames lack tells more
     if as_gdb and not any(isinstance(one, NoneOfOwn) for one in why):
         try:
             yield Meant(expression)  # GDB may know it, or reports what is wrong
@@ -105,7 +110,7 @@ def _reason(why: list[Unbound]) -> Unbound:
     # Why a known name cannot be used tells more than that a name is unknown.
     reason = next((one for one in why if one.name is None), why[0])
     name = reason.name
-    if name is None or "::" in name or isinstance(reason, NoneOfOwn) or cpython.running():
+    if name is None or "::" in name or cpython.running():
         return Unbound(f"{reason}.", name)
     found = homes.homes(name)
     local = f": {homes.told(name, found, search=False)}" if found else ""

@@ -18,6 +18,7 @@ _NO_PLACE = {
     "Location address is not set": "not present, or optimized out",
     "via synthetic pointer": "optimized out",
 }
+_CLASS = ["_data", "_vptr"]  # components of gfortran's `class(...)` variables
 _TARGETS = (
     *(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_FLT, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_COMPLEX),
     *(gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_STRUCT),
@@ -88,4 +89,6 @@ def of(value: Any) -> str:
     if kind.code == gdb.TYPE_CODE_ARRAY:
         said = str(value.format_string(max_elements=1))
         return said[1:-1] if said in ("<not allocated>", "<not associated>") else ""
+    if kind.code == gdb.TYPE_CODE_STRUCT and [one.name for one in kind.fields()][:2] == _CLASS:
+        return "" if int(value["_data"]) else "not allocated or not associated"
     return "not present" if value.address is not None and not int(value.address) else ""

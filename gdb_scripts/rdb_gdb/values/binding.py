@@ -127,9 +127,15 @@ class Binding:
             if of._function is None:
                 also = "also while no member function of it runs"
             return f"{of.described}; {also}"
-        said = described(
-            self._variables, self._members, self._function_name, self._this and self._object
-        )
+        return self._said(self._this and self._object)
+
+    @property
+    def bound(self) -> str:
+        """The same text in each rank in which the names mean the same variables."""
+        return (self._kept_of or self)._said(self._this and self._this[1])
+
+    def _said(self, of_object: str | None) -> str:
+        said = described(self._variables, self._members, self._function_name, of_object)
         python = [meaning.described for meaning in self._python.values()]
         return "; ".join([said] * bool(said) + python)
 
@@ -249,11 +255,11 @@ class Binding:
         found: dict[tuple[int, int], None] = {}
         with self._context():
             for start, _, name in names(self.expression):
-                term = re.compile(re.escape(name) + rest).match(plain, start)
+                term = inherited.term(plain, start, name, rest)
                 if name not in named or term is None:
                     continue
                 try:
-                    text = subscripts.for_gdb(self._text(self.expression[start : term.end()]))
+                    text = subscripts.for_gdb(self._text(self.expression[slice(*term.span())]))
                     value = symbols.evaluated(text)
                     if value.address is not None and value.type.sizeof:
                         found[int(value.address), value.type.sizeof] = None

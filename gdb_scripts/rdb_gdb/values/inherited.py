@@ -1,6 +1,8 @@
 """Members of Fortran types: inherited ones, those of `class(...)` variables, texts.
 
 The program writes `a%val`; the compiler has put it into `a%csr_t%val` or `a%_data%csr_t%val`.
+Where only the type of the object has the member, and not that of the `class(...)` variable, GDB
+has to look: `$_rdb_object(a, 'val')%val`.
 A text of deferred length is a pointer to GDB; the compiler keeps its length in `a%_val_length`.
 """
 
@@ -12,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from . import elements, texts
+from . import absent, elements, texts
+from .functions import function
 
 if TYPE_CHECKING:
     from .variables import Variable
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 _MEMBER = re.compile(r"\s*%\s*(\w+)")
 _WRAPPED = (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF, gdb.TYPE_CODE_ARRAY)
 _OF_CLASS = "_data"
+_OBJECT = "$_rdb_object"
+_LOOKED_AT = re.compile(re.escape(_OBJECT) + r"\(((?:(?!\$_rdb_object\().)*?), '\w+'\)")
+_VTAB = re.compile(r"(?:__(\w+)_MOD_)?__vtab_(\w+)")
 
 
 def in_full(text: str, variables: list[Variable], names: Iterable[tuple[int, int, str]]) -> str:
@@ -31,10 +37,22 @@ def in_full(text: str, variables: list[Variable], names: Iterable[tuple[int, int
 
 
 def as_written(text: str) -> str:
-    """TEXT without the compiler's component of a `class(...)` variable: no name of the program
-    begins with an underscore.
-    """
-    return re.sub(rf"%{_OF_CLASS}\b", "", text) if elements.language("") == "fortran" else text
+    """TEXT without what `in_full` has added: no name of the program begins with an underscore."""
+    if elements.language("") != "fortran":
+        return text
+    count = 1
+    while count:
+        text, count = _LOOKED_AT.subn(r"\1", text)
+    return re.sub(rf"%{_OF_CLASS}\b", "", text)
+
+
+def term(plain: str, start: int, name: str, rest: str) -> re.Match[str] | None:
+    """The NAME that is at START and what belongs to it, in a text that `in_full` has changed, with
+    blanks for its strings.  REST: a pattern for members and indices."""
+    opening = re.compile(rf"(?:{re.escape(_OBJECT)}\()*\Z").search(plain, 0, start)
+    assert opening is not None
+    text = rf"{re.escape(opening[0] + name)}{rest}(?:,\s*\){rest})*"
+    return re.compile(text).match(plain, opening.start())
 
 
 def in_full_at(text: str, block: Any, names: Iterable[tuple[int, int, str]]) -> str:
@@ -49,12 +67,19 @@ def _in_full(text: str, types: dict[str, Any], names: Iterable[tuple[int, int, s
     lengths: list[tuple[int, int, int, str]] = []
     for start, end, name in names:
         kind = types.get(name)
-        while kind is not None:
+        looks = False
+        while kind is not None or looks:
             end = _behind_indices(text, end)
             member = _MEMBER.match(text, end)
             if member is None:
                 break
-            between, kind, length = _way(_struct(kind), member[1].lower())
+            struct = None if kind is None else _struct(kind)
+            between, kind, length = _way(struct, member[1].lower())
+            looks = looks or (kind is None and _of_class(struct))
+            if looks:
+                added += [(start, f"{_OBJECT}("), (end, f", '{member[1].lower()}')")]
+                kind, end = None, member.end()
+                continue
             added.append((end, "".join(f"%{one}" for one in between)))
             if length:
                 lengths.append((start, end, member.end(), length))
@@ -67,7 +92,7 @@ def _in_full(text: str, types: dict[str, Any], names: Iterable[tuple[int, int, s
             (behind, f", {_with(added, text, start, end)}%{length})"),
         )
     ]
-    return _with(added + texts_of, text, 0, len(text))
+    return _with(texts_of + added, text, 0, len(text))
 
 
 def _with(added: list[tuple[int, str]], text: str, start: int, end: int) -> str:
@@ -77,6 +102,44 @@ def _with(added: list[tuple[int, str]], text: str, start: int, end: int) -> str:
         if start <= at <= end:
             result, done = result + text[done:at] + one, at
     return result + text[done:end]
+
+
+def _of_class(struct: Any) -> bool:
+    return struct is not None and any(one.name == "_vptr" for one in struct.fields())
+
+
+@function("_rdb_object")
+def _object(value: Any, name: Any) -> Any:
+    """$_rdb_object(a, 'val'): the object that a is, or leads to, as the type which has val."""
+    while value.type.strip_typedefs().code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF):
+        value = value.referenced_value()
+    if _of_class(value.type.strip_typedefs()):
+        said = absent.of(value)
+        if said:
+            raise gdb.GdbError(said)
+        value = value[_OF_CLASS].cast(_type_of(value["_vptr"]).pointer()).dereference()
+    wanted = str(texts.text_of(name))
+    kind = of = value.type.strip_typedefs()
+    while kind.code == gdb.TYPE_CODE_STRUCT and wanted not in (one.name for one in kind.fields()):
+        parent = next(iter(kind.fields()), None)
+        if parent is None or parent.name != str(parent.type.strip_typedefs().name).lower():
+            raise gdb.GdbError(f"There is no member named {wanted} in {of.name}.")
+        value, kind = value[parent.name], parent.type.strip_typedefs()
+    return value
+
+
+def _type_of(vptr: Any) -> Any:
+    """The type whose table of procedures that is (gfortran's `__vtab_MODULE_Type`)."""
+    symbol = gdb.execute(f"info symbol {int(vptr):#x}", to_string=True)
+    found = _VTAB.match(symbol)
+    if found is None:
+        raise gdb.GdbError("the type of the object is not known")
+    frame: Any = gdb.selected_frame()
+    try:
+        table: Any = gdb.lookup_type(f"struct {found[1]}::__vtype_{found[2]}", frame.block())
+    except gdb.error:  # it is so for types with procedures
+        table = gdb.lookup_type(f"struct __vtype_{found[2]}", frame.block())
+    return next(one.type.target() for one in table.fields() if one.name == "_def_init")
 
 
 def _behind_indices(text: str, end: int) -> int:

@@ -1,0 +1,68 @@
+"""Members that only the type of an object has, and not the class(...) variable of Fortran."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from arrays import check
+from conftest import PROGRAMS, Build
+from gdbdriver import Gdb, Recorded, in_console
+
+SOURCE = "fortran/dynamic.f90"
+
+
+@pytest.fixture(scope="module", params=["-O0", "-O1"])
+def recorded(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, build: Build
+) -> Recorded:
+    folder = tmp_path_factory.mktemp("dynamic")
+    return Recorded(folder, build(SOURCE, request.param, compiler="gfortran"), PROGRAMS / SOURCE)
+
+
+@pytest.fixture
+def gdb(recorded: Recorded) -> Iterator[Gdb]:
+    with recorded.gdb() as opened:
+        yield opened
+
+
+def test_values(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run("break spin")
+    gdb.run("continue")
+    check(gdb, {
+        "b(2)%f%c": 2,
+        "b(2)%f%id + b(1)%f%id": 8,
+        "sum(b(2)%f%w)": 6,
+        "b(2)%f%w(3)": 3,
+        "b(2)%f%hub%c": 2,
+        "any_one%c": 2,
+        "any_one%hub%id": 1,
+    })  # fmt: skip
+    assert "no member named w in ring" in gdb.fails("rdb-number b(1)%f%w")
+    assert "b(3)%f is not allocated" in gdb.fails("rdb-number b(3)%f%c")
+
+
+def test_searches(gdb: Gdb, recorded: Recorded) -> None:
+    bad = recorded.at("bad")
+    found = json.loads(gdb.run("bisect b(2)%f%c > 0 --json"))
+    assert bad.endswith(f":{found['line']}") and (found["before"], found["after"]) == (
+        ".TRUE.",
+        ".FALSE.",
+    )
+    assert [length for _, length in found["operands"]] == [8]
+    gdb.run("break spin if step == 8")
+    gdb.run("continue")
+    gdb.run("last b(2)%f%c")
+    gdb.expect_at(bad)
+    gdb.run("continue")
+    gdb.run("rdb-meant watch b(2)%f%c")
+    gdb.run("reverse-continue")
+    gdb.expect_at(bad)
+
+
+def test_in_the_console(recorded: Recorded) -> None:
+    lines = ["break spin if step == 8", "reverse-continue", "print b(2)%f%c", "print b(1)%f%w",
+             "find-event b(2)%f%c > 0 --count"]  # fmt: skip
+    _, _, value, missing, count = in_console(recorded.home, "job", lines)
+    assert "= -2" in value and "no member named w in ring" in missing and "4 events" in count
