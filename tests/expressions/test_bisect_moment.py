@@ -9,7 +9,7 @@ import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import Gdb, Recorded
 
-LINE = "moments.c:12"
+LINE = "moments.c:13"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_it_is_found_although_false_at_first(gdb: Gdb) -> None:
 def test_it_is_found_between_events(gdb: Gdb) -> None:
     for flag, turn in (("", 50), ("--last", 60)):
         said = gdb.run(f"bisect brief + inner - inner < 5 {flag}")
-        assert "Changed by moments.c:18" in said and "Was = 1\nNow = 0\n" in said, said
+        assert "Changed by moments.c:19" in said and "Was = 1\nNow = 0\n" in said, said
         assert int(gdb.value("turn")) == turn
         gdb.run("goto end")
     assert "changes between" not in gdb.fails("bisect brief < 5 --depth event")
@@ -57,3 +57,14 @@ def test_how_many_were_looked_at(gdb: Gdb) -> None:
     assert f"; false at none of the {last + 1} events from 0 on, at none of 150 changes " in said
     said = gdb.fails("bisect value < 600 --from 20 --to 90")
     assert "; false at none of the 71 events from 20 on, at none of " in said
+
+
+def test_one_of_thousands_of_changes(gdb: Gdb, recorded: Recorded) -> None:
+    """The values of the only variable tell; of two variables rdb says that it did not look."""
+    said = gdb.run("bisect often * 2 < 8000 && often >= 0")
+    assert f"Changed by {recorded.at('often')}" in said and "Now = 0" in said, said
+    assert int(gdb.value("turn")) == 90
+    said = gdb.fails("bisect often < 6000")
+    assert re.search(r"at none of 2\d\d\d changes between them", said), said
+    said = gdb.fails("bisect often - both < 4500")
+    assert "what is between them was not looked at: what it reads changes more than 500 " in said

@@ -55,13 +55,19 @@ def test_before_it_has_stored_them(tmp_path: Path, build: Build, language: str) 
             assert gdb.fails(f"print all({name} > 0)") == f"a: {_LATER}."
             assert f"\n(by: {_LATER})\n" in gdb.run("print by")
             assert f"\n(by: {_LATER})\n" in gdb.run("rdb-meant display by")
+            assert f"\n(a, by: {_LATER})\n" in gdb.run("info args")
             gdb.run("stepi")
         if language == "c":
             assert _LATER not in gdb.run("print total")
         gdb.run("next")
         assert gdb.run(f"print all({name} > 0)").endswith(f"= {true}\n")
         assert gdb.run("print by").endswith("= 2\n")
-        assert _LATER not in gdb.run("last by")
+        assert _LATER not in gdb.run("info args") + gdb.run("last by")
+        gdb.run("break *main")
+        gdb.run("goto START")
+        gdb.run("continue")
+        if language == "c":
+            assert f"\n(a: {_LATER})\n" in gdb.run("info locals")
 
 
 _FORTRAN = """

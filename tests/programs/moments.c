@@ -1,8 +1,9 @@
-/* Variables that are 500 between two of 300 calls only; one of them is 100 at first, too.  `brief` is 9 at no call. */
+/* Variables that are 500 between two of 300 calls only; one of them is 100 at first, too.  `brief` is 9 at no call;
+ * `often` is 4999 for one of thousands of changes. */
 #include <stdio.h>
 #include <unistd.h>
 
-static long value, early = 100, brief;
+static long value, early = 100, brief, often, both;
 
 static long step(int turn)
 {
@@ -17,6 +18,8 @@ static long step(int turn)
 	if (turn == 50 || turn == 60)
 		brief = 9;
 	brief = turn > 100;
+	for (both = 0; both < 20; both++)
+		often = turn == 90 && both == 7 ? 4999 : both; /* @often */
 	return inner;
 }
 

@@ -227,9 +227,8 @@ def _for_a_moment(
             raise
         good = max(at for at, one in verdicts.items() if one == "good")
         found = edges.at_a_moment(judge, good, span, request["last"], progress)
-        if isinstance(found, int):
-            more = f", at none of {found} changes between them" if found else ""
-            raise link.Refused(f"{nowhere}{more}") from None
+        if isinstance(found, str):
+            raise link.Refused(f"{nowhere}{found}") from None
         return found
     return _asked(judge, link.ask("bisect-start", _packed(request)), say)
 

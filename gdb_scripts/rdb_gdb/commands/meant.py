@@ -128,6 +128,11 @@ define hookpost-{0}
 python import rdb_gdb.state.meant; rdb_gdb.state.meant.back()
 end"""
 
+# Where a function has not stored its arguments yet GDB lists what lies there.
+_LISTS = """define info hookpost-{0}
+python import rdb_gdb.state.meant; rdb_gdb.state.meant.say_unset({1})
+end"""
+
 
 _taken = False
 
@@ -154,5 +159,7 @@ def take_over() -> None:
         Print(name)
     for name in _HOOKED:
         gdb.execute(_HOOKS.format(name), to_string=True)
+    for name, arguments in (("args", True), ("locals", False)):
+        gdb.execute(_LISTS.format(name, arguments), to_string=True)
     events: Any = gdb.events  # before_prompt passes no event, other than the type stubs say
     events.before_prompt.connect(meant.back)

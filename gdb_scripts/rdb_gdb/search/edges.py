@@ -7,6 +7,7 @@ operands.  The changes between the edge and the event are examined one by one.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import gdb
@@ -16,7 +17,8 @@ from ..state import place
 from . import searching
 from .evaluate import Judge
 
-_CHANGES_MAX = 500
+_CHANGES_MAX = 500  # changes at which GDB evaluates the expression
+_VALUES_MAX = 20_000  # changes of the only variable, whose values tell what the expression is
 _LENGTH_MAX = 4096  # bytes of an operand whose changes are examined
 
 
@@ -31,8 +33,8 @@ def refine(judge: Judge, answer: dict[str, Any], last: bool, progress: searching
         for address, length in judge.operands():
             if not _one_value(length):
                 continue
-            rows = _changes(address, length, *_span(answer, last), last)
-            found = _edge(judge, rows, answer, progress)
+            rows = _changes(address, length, *_span(answer, last), last, _CHANGES_MAX)
+            found = _edge(judge, rows or [], answer, progress)
             if found is not None:
                 answer.update(found)
                 moved = True
@@ -50,7 +52,7 @@ def between_events(
     """
     if not events_only:
         place.seek(bad["bad_at"])
-        found, _ = _at_changes(judge, (bad["first"], bad["until"]), last, bad, progress)
+        found, _, _ = _at_changes(judge, (bad["first"], bad["until"]), last, bad, progress)
         if found is not None:
             return found
     said = bad["refused"]
@@ -62,13 +64,16 @@ def between_events(
 
 def at_a_moment(
     judge: Judge, good: int, span: tuple[int, int], last: bool, progress: searching.Progress
-) -> dict[str, Any] | int:
+) -> dict[str, Any] | str:
     """An edge at no event: at a change of what the expression reads at event GOOD, between two
-    events.  Or the number of changes that were looked at."""
+    events.  Or a text: at how many changes there is none, and which were not looked at."""
     answer: dict[str, Any] = {"probes": 0, "again": None, "undefined": 0, "why_undefined": ""}
     place.seek(str(good))
-    found, looked = _at_changes(judge, (str(span[0]), str(span[1])), last, answer, progress)
-    return looked if found is None else found
+    found, looked, why = _at_changes(judge, (str(span[0]), str(span[1])), last, answer, progress)
+    if found is not None:
+        return found
+    said = f", at none of {looked} changes between them" if looked else ""
+    return f"{said}; what is between them was not looked at: {why}" if why else said
 
 
 def _at_changes(
@@ -77,20 +82,35 @@ def _at_changes(
     last: bool,
     answer: dict[str, Any],
     progress: searching.Progress,
-) -> tuple[dict[str, Any] | None, int]:
+) -> tuple[dict[str, Any] | None, int, str]:
     """ANSWER with an edge in SPAN, at a change of what the expression reads here; None: there is
-    none.  And at how many changes there is none."""
-    looked = 0
+    none.  And at how many changes there is none, and why others were not looked at."""
+    looked, why = 0, ""
     judge.verdict()
-    for address, length in judge.operands():
+    operands = judge.operands()
+    truth = judge.of_bytes()
+    for address, length in operands:
         if length > _LENGTH_MAX:
+            why = f"it reads {length:,} bytes"
             continue
-        rows = _changes(address, length, *span, last)
-        found = _edge(judge, rows, answer, progress)
+        most = _CHANGES_MAX if truth is None else _VALUES_MAX
+        rows = _changes(address, length, *span, last, most)
+        if rows is None:
+            why = f"what it reads changes more than {most:,} times"
+            continue
+        bad = [row for row in rows if truth is None or _is_bad(truth, row["now"])]
+        found = _edge(judge, bad, answer, progress)
         if found is not None:
-            return {**answer, **found, "gap": False}, looked
+            return {**answer, **found, "gap": False}, looked, ""
         looked += len(rows)
-    return None, looked
+    return None, looked, why if operands else "what it reads is not in memory"
+
+
+def _is_bad(truth: Callable[[str], bool], data: str) -> bool:
+    try:
+        return not truth(data)
+    except gdb.error:
+        return False  # undefined
 
 
 def _statement(before: str, first: str) -> str:
@@ -101,17 +121,19 @@ def _statement(before: str, first: str) -> str:
     return giving if place.where()["function"] == function else place.short()
 
 
-def _changes(address: int, length: int, start: str, end: str, last: bool) -> list[dict[str, Any]]:
-    """Changes in the order in which to examine them; empty if there are too many."""
+def _changes(
+    address: int, length: int, start: str, end: str, last: bool, most: int
+) -> list[dict[str, Any]] | None:
+    """Changes in the order in which to examine them; None: there are more than MOST."""
     found = searching.ask(
         "changes",
         **{"addr": address, "length": length, "from": start, "to": end},
-        **{"limit": _CHANGES_MAX, "frame": None},
+        **{"limit": most, "frame": None},
     )
     if found["interrupted"]:
         raise KeyboardInterrupt
     rows: list[dict[str, Any]] = found["rows"]
-    return [] if found["more"] else rows[:: -1 if last else 1]
+    return None if found["more"] else rows[:: -1 if last else 1]
 
 
 def _one_value(length: int) -> bool:

@@ -293,6 +293,13 @@ class Judge:
         except Undefined:
             return []
 
+    def of_bytes(self) -> Callable[[str], bool] | None:
+        """As Binding.of_bytes; None also where it is not known."""
+        try:
+            return None if self.binding is None else self.binding.of_bytes()
+        except (Undefined, gdb.error):
+            return None
+
     def good(self, value: Any) -> bool:
         return binding.truth(value)
 

@@ -21,7 +21,7 @@ from ..link import progress
 from ..loading import at_load
 from ..values import absent, cpython, homes, inherited, predicates, prologue, symbols, texts
 from ..values.functions import Function, function
-from ..values.lookups import NoneOfOwn, Unbound
+from ..values.lookups import NoneOfOwn, Unbound, block_of
 from ..values.own_frames import in_own_file, lacks, own_frames
 from ..values.variables import (
     called,
@@ -178,6 +178,18 @@ def to_own() -> None:
             own[0].select()
     except gdb.error:
         return  # no frame: the command reports that
+
+
+def say_unset(arguments: bool) -> None:
+    """Hook after `info args` and `info locals`: names those that are not stored yet."""
+    frame: Any = gdb.selected_frame()
+    block, listed = block_of(frame), []
+    while block is not None:
+        listed += [one.name for one in block if one.is_argument == arguments]
+        block = None if block.function else block.superblock
+    said = prologue.unset(listed)
+    if said:
+        gdb.write(f"({said})\n")
 
 
 def back() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -249,26 +249,53 @@ class Binding:
 
     def operands(self) -> list[tuple[int, int]]:
         """(address, length) of the memory that the expression reads here."""
-        rest = _TERM_OF_FORTRAN if self.language == "fortran" else _TERM_OF_C
-        named = [*(one.name for one in self._variables), *self._members]
-        plain = without_texts(self.expression)
-        found: dict[tuple[int, int], None] = {}
         with self._context():
-            for start, _, name in names(self.expression):
-                term = inherited.term(plain, start, name, rest)
-                if name not in named or term is None:
-                    continue
-                try:
-                    text = subscripts.for_gdb(self._text(self.expression[slice(*term.span())]))
-                    value = symbols.evaluated(text)
-                    if value.address is not None and value.type.sizeof:
-                        found[int(value.address), value.type.sizeof] = None
-                except gdb.error:
-                    continue  # this operand has no value here
+            found = {(at, kind.sizeof): None for _, at, kind in self._terms()}
             if self._python or predicates.arguments(self.expression):
                 self.value()
                 found.update(dict.fromkeys(predicates.read()))
         return list(found)
+
+    def _terms(self) -> Iterator[tuple[tuple[int, int], int, Any]]:
+        """(span, address, type) of each variable, or part of one, that it reads from memory."""
+        rest = _TERM_OF_FORTRAN if self.language == "fortran" else _TERM_OF_C
+        named = [*(one.name for one in self._variables), *self._members]
+        plain = without_texts(self.expression)
+        for start, _, name in names(self.expression):
+            term = inherited.term(plain, start, name, rest)
+            if name not in named or term is None:
+                continue
+            try:
+                text = subscripts.for_gdb(self._text(self.expression[slice(*term.span())]))
+                value = symbols.evaluated(text)
+                if value.address is not None and value.type.sizeof:
+                    yield term.span(), int(value.address), value.type
+            except gdb.error:
+                continue  # this operand has no value here
+
+    def of_bytes(self) -> Callable[[str], bool] | None:
+        """A function from the bytes (hex) of what it reads from memory here to its truth; None: it
+        reads several variables, or otherwise.  The function raises gdb.error."""
+        with self._context():
+            terms = list(self._terms())
+            every = sum(1 for _ in names(self.expression))
+        if len({(at, kind.sizeof) for _, at, kind in terms}) != 1 or len(terms) != every:
+            return None
+        if self._python or predicates.arguments(self.expression) or "$" in self.expression:
+            return None
+        text, kind = self.expression, terms[0][2]
+        for (start, end), _, _ in reversed(terms):
+            text = f"{text[:start]}$_rdb_read{text[end:]}"
+        known: dict[str, bool] = {}
+
+        def of(data: str) -> bool:
+            if data not in known:
+                with self._selected(gdb.newest_frame()):
+                    gdb.set_convenience_variable("_rdb_read", gdb.Value(bytes.fromhex(data), kind))
+                    known[data] = truth(predicates.value(text))
+            return known[data]
+
+        return of
 
     def kept(self) -> Binding | None:
         """The expression of what its locals are here, wherever their function does not run.
