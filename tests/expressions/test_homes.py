@@ -68,6 +68,36 @@ extern "C" int work(int step)
 }
 """
 
+MEMBERS = """
+#include <unistd.h>
+struct Counter {
+	int bumped = 0;
+	__attribute__((noinline)) void bump(int &total, int step)
+	{
+		total += step;
+		if (step == 11)
+			total = -total;
+		if (total < 0)
+			total = -total;
+		bumped++;
+	}
+};
+struct Asker {
+	int asked = 0;
+	__attribute__((noinline)) void ask(int step) { asked += getppid() > 0 ? step : 1; }
+};
+extern "C" int work(int step)
+{
+	static Counter counter;
+	static Asker asker;
+	static int all;
+	counter.bump(all, step);
+	if (step == 29)
+		asker.ask(step);
+	return all;
+}
+"""
+
 FORTRAN = """
 module physics
 contains
@@ -124,6 +154,18 @@ def test_templates_and_unnamed_namespaces(tmp_path: Path) -> None:
     assert "work.cc:6" in job.bisect("Cell::weigh::volume > 0")
     assert "low is a local of clamped (work.cc:12)" in job.bisect("low >= 0", 1)
     assert "work.cc:12" in job.bisect("clamped::low >= 0")
+
+
+def test_members_of_objects_whose_functions_do_not_run(tmp_path: Path) -> None:
+    job = Built(tmp_path, ".cc", MEMBERS, "g++", "-O1")
+    assert (
+        "bumped is a member of Counter, whose functions run at no event; name an object of it"
+    ) in job.bisect("bumped < 4", 1)
+    assert "work.cc:12" in job.bisect("counter.bumped < 4")
+    (said,) = in_console(job.home, "job", ["print bumped"])
+    assert "bumped is a member of Counter, not in scope here" in said
+    lines = ["break Counter::bump if step == 9", "reverse-continue", "print Counter::bump::bumped"]
+    assert in_console(job.home, "job", lines)[-1].endswith("= 9\n")
 
 
 def test_fortran(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def _at_changes(
     """ANSWER with an edge in SPAN, at a change of what the expression reads here; None: there is
     none.  And at how many changes there is none, and why others were not looked at."""
     looked, why = 0, ""
-    judge.verdict()
+    has_value = judge.verdict()[0] != "undefined"
     operands = judge.operands()
     truth = judge.of_bytes()
     for address, length in operands:
@@ -103,7 +103,9 @@ def _at_changes(
         if found is not None:
             return {**answer, **found, "gap": False}, looked, ""
         looked += len(rows)
-    return None, looked, why if operands else "what it reads is not in memory"
+    if not operands:
+        why = "what it reads is not in memory" if has_value else "it has no value at the events"
+    return None, looked, why
 
 
 def _is_bad(truth: Callable[[str], bool], data: str) -> bool:

@@ -10,7 +10,7 @@ import gdb
 
 from .. import link
 from ..state import place
-from ..values import binding, cpython, homes, pynames
+from ..values import alive, binding, cpython, homes, pynames
 from ..values.binding import Binding, Values
 from ..values.lookups import Unbound, Undefined, Unsuited
 from ..values.own_frames import lacks
@@ -137,13 +137,11 @@ class Judge:
                 self.bound_at = event
                 return
         for pc in functions_named(self.expression):
-            seek(last, 1)
-            arrival = searching.ask("last-at", addr=pc, sp=None)["position"]
-            if arrival is None:
-                continue
-            place.seek(arrival)
-            if self._bound():
+            if self._bound_at(pc, last, seek):
                 return
+            for other in alive.exits_of_object(gdb.newest_frame()):
+                if self._bound_at(other, last, seek):
+                    return
         if not self._problem:
             self.binding = Binding(self.expression, gdb.newest_frame())
             return
@@ -158,6 +156,15 @@ class Judge:
             f"undefined at all {len(looked)} events that were looked at."
             f"{hint if self._missing is not None else ''}"
         )
+
+    def _bound_at(self, pc: int, last: int, seek: _Seek) -> bool:
+        """Binds the names at the last arrival at PC, if there is one."""
+        seek(last, 1)
+        arrival = searching.ask("last-at", addr=pc, sp=None)["position"]
+        if arrival is None:
+            return False
+        place.seek(arrival)
+        return self._bound()
 
     def _where_local(self) -> str:
         """The functions of which the missing name is a local, as text; empty: there is none.

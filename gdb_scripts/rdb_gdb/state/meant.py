@@ -30,6 +30,7 @@ from ..values.variables import (
     object_called,
     selected,
     this_of,
+    unqualified,
     variables_of,
 )
 from ..values.words import names, replaced
@@ -75,7 +76,8 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
             bound = described(variables, members, name, this and this[1])
             unset = prologue.unset(one.name for one in variables)
             said = "; ".join(one for one in (said, unset) if one)
-            full = inherited.in_full(expression, variables, list(names(expression)))
+            plain = unqualified(expression, members)
+            full = inherited.in_full(plain, variables, list(names(plain)))
             text = in_frame(replaced(texts.for_gdb(full), modules), variables)
             try:
                 yield Meant(text, said, bound)

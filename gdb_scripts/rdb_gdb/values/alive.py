@@ -14,6 +14,7 @@ from typing import Any
 import gdb
 
 from .lookups import key_of
+from .symbols import find as symbol_of
 from .symbols import scope
 
 _SYMBOL = re.compile(r"^Symbol (\S+) is ", re.MULTILINE)
@@ -40,6 +41,15 @@ def exits(symbols: list[Any], frame: Any) -> list[int]:
             ranges = pieces if ranges is None else ranges
             found.update(dict.fromkeys(_ways_out(ranges, pieces, frame.architecture())))
     return list(found)
+
+
+def exits_of_object(frame: Any) -> list[int]:
+    """The same for the object of the member function, where the frame does not have it."""
+    try:
+        this = symbol_of("this", frame.block())[0]
+    except RuntimeError:
+        return []  # no debug information
+    return exits([this], frame) if this is not None else []
 
 
 def _instances(symbols: list[Any], frame: Any) -> Iterator[int]:

@@ -53,6 +53,7 @@ from .variables import (
     selected,
     stand_in,
     this_of,
+    unqualified,
     variables_of,
     without_placeholders,
 )
@@ -100,10 +101,14 @@ class Binding:
         with self._selected(frame):
             self._python = _of_python(expression)
             self._variables, self._members = variables_of(expression, frame, of_library)
-            full = inherited.in_full(expression, self._variables, list(names(expression)))
+            plain = unqualified(expression, self._members)
+            full = inherited.in_full(plain, self._variables, list(names(plain)))
+            self._members = [one.rpartition("::")[2] for one in self._members]
             self.expression = full if self._python else texts.for_gdb(full)
             if self._members:
                 self._this = this_of(frame)
+                if self._this is None:
+                    raise Unbound(f"{', '.join(self._members)}: this is optimized out")
                 self._constructs = constructs(frame)
             if any(one.needs_frame for one in self._variables):
                 self._in(frame)
@@ -268,6 +273,8 @@ class Binding:
             try:
                 text = subscripts.for_gdb(self._text(self.expression[slice(*term.span())]))
                 value = symbols.evaluated(text)
+                if value.type.strip_typedefs().code in _REFERENCES:
+                    value = value.referenced_value()
                 if value.address is not None and value.type.sizeof:
                     yield term.span(), int(value.address), value.type
             except gdb.error:

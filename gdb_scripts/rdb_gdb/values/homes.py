@@ -1,4 +1,5 @@
-"""Functions of the program that have a local of some name, whether they run or not."""
+"""Functions of the program that have a local of some name, or whose object has such a member,
+whether they run or not."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ _BLOCK = re.compile(r"^ *block #\d+, .* in (0x[0-9a-f]+)\.\.(0x[0-9a-f]+)", re.M
 _UNITS_MAX = 16
 _SHOWN = 3
 _CALLS = re.compile(r"(?:notrack |bnd |data16 |rex\S* )*call|syscall|sysenter|int\s")
+_WRITABLE = re.compile(r"(?:\w+::)*\w+")
 _FOLDS_CASE = re.compile(r"\.f\w*\Z", re.IGNORECASE)
 
 
@@ -26,6 +28,7 @@ class Home(NamedTuple):
     function: str
     file: str
     line: int
+    of: str  # the class of which it is a member; empty: a local
     lost: bool  # optimized out everywhere
     calls: bool  # may it be on the stack at an event?
 
@@ -37,20 +40,20 @@ def homes(name: str) -> list[Home]:
     """Those of the program's own code, as far as up to 16 source files have them."""
     key = (symbols.program(), name)
     if key not in _known:
-        _known[key] = sorted(_found(name), key=lambda one: one[1:3])
+        _known[key] = sorted(_found(name), key=lambda one: (one.of, one.file, one.line))
     return _known[key]
 
 
 def _found(name: str) -> list[Home]:
-    found: dict[tuple[str, str, int], Home] = {}
+    found: dict[tuple[str, str, int, str], Home] = {}
     for unit in units_with(name)[:_UNITS_MAX]:
         try:
             places = gdb.decode_line(f"'{unit}':1")[1] or ()
         except gdb.error:
             continue  # none of its lines has code
         for one in (one for place in places for one in _of_unit(name, place.pc)):
-            known = found.get(one[:3], one)
-            found[one[:3]] = one._replace(
+            known = found.get(one[:4], one)
+            found[one[:4]] = one._replace(
                 lost=one.lost and known.lost, calls=one.calls or known.calls
             )
     return list(found.values())
@@ -59,35 +62,55 @@ def _found(name: str) -> list[Home]:
 def _of_unit(name: str, pc: int) -> Iterator[Home]:
     """Those of the compilation unit with the code at PC."""
     said = _BLOCK.split(gdb.execute(f"maint print symbols -pc {pc:#x}", to_string=True))
-    word = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
+    word = re.compile(rf"\b{re.escape(name)}\b|\bthis;", re.IGNORECASE)
     for start, end, text in zip(said[1::3], said[2::3], said[3::3]):
         if word.search(text) is None:
             continue
-        span = (int(start, 16), int(end, 16))
-        block: Any = gdb.block_for_pc(span[0])
-        while block is not None and (block.start, block.end) != span:
+        block: Any = gdb.block_for_pc(int(start, 16))
+        while block is not None and not (block.is_static or block.is_global):
+            mine = (block.start, block.end) == (int(start, 16), int(end, 16))
+            found = _local(name, block) if mine else None
+            around = block
+            while around.function is None:
+                around = around.superblock
             block = block.superblock
-        symbol = None if block is None else _local(name, block)
-        if symbol is None:
-            continue
-        while block.function is None:
-            block = block.superblock
-        yield Home(
-            plain_name(block.function),
-            short(symbol.symtab.filename),
-            symbol.line,
-            kept_nowhere(symbol),
-            _has_calls(block),
-        )
+            if found is not None and _WRITABLE.fullmatch(plain_name(around.function)):
+                yield Home(plain_name(around.function), *found, _has_calls(around))
 
 
-def _local(name: str, block: Any) -> Any:
-    """The block's local of that name; None: it has none."""
+def _local(name: str, block: Any) -> tuple[str, int, str, bool] | None:
+    """File, line and class of the block's local, or of the member of its object, of that name, and
+    whether it is optimized out everywhere; None: it has none."""
     for one in block:
-        folds = _FOLDS_CASE.search(one.symtab.filename) is not None
-        if (one.is_variable or one.is_argument) and one.name == (name.lower() if folds else name):
-            return None if block.is_static or block.is_global else one
+        if not (one.is_variable or one.is_argument):
+            continue
+        file = short(one.symtab.filename)
+        if one.name == (name.lower() if _FOLDS_CASE.search(file) else name) and one.line:
+            return file, one.line, "", kept_nowhere(one)
+        if one.name == "this" and (of := _class_with(name, one.type)):
+            return file, block.function.line if block.function else 0, of, kept_nowhere(one)
     return None
+
+
+def _class_with(name: str, pointer: Any) -> str:
+    """The class of `this`, if that or a base of it has such a member; else empty."""
+    kind = pointer.strip_typedefs()
+    of = kind.target().unqualified() if kind.code == gdb.TYPE_CODE_PTR else kind
+    key = str(of.name)
+    if key not in _members:
+        _members[key] = frozenset(_all_members(of))
+    return key if name in _members[key] else ""
+
+
+_members: dict[str, frozenset[str]] = {}
+
+
+def _all_members(kind: Any) -> Iterator[str]:
+    for one in kind.fields() if kind.code == gdb.TYPE_CODE_STRUCT else ():
+        if one.is_base_class:
+            yield from _all_members(one.type.strip_typedefs())
+        else:
+            yield str(one.name)
 
 
 def _has_calls(block: Any) -> bool:
@@ -99,9 +122,16 @@ def _has_calls(block: Any) -> bool:
 def told(name: str, found: list[Home], search: bool) -> str:
     """A text: `vol is a local of CalcEnergy (hydro.cc:88)`, and what to do."""
     shown = [one for one in found if not one.lost] or found
-    of = [f"of {one.function} ({one.file}:{one.line})" for one in shown[:_SHOWN]]
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    text = f"{name} is a local {' and '.join(of)}{more}"
+    kind = "a member" if shown[0].of else "a local"
+    of = [f"of {one.of or f'{one.function} ({one.file}:{one.line})'}" for one in shown]
+    of = list(dict.fromkeys(of))
+    more = f" and {len(of) - _SHOWN} more" if len(of) > _SHOWN else ""
+    text = f"{name} is {kind} {' and '.join(of[:_SHOWN])}{more}"
     if shown[0].lost:
         return f"{text}, optimized out everywhere"
-    return f"{text}; write {shown[0].function}::{name}" if search else f"{text}, not in scope here"
+    if not search:
+        return f"{text}, not in scope here"
+    if shown[0].of and not any(one.calls for one in shown):
+        return f"{text}, whose functions run at no event; name an object of it"
+    best = next((one for one in shown if one.calls and one.of), shown[0])
+    return f"{text}; write {best.function}::{name}"

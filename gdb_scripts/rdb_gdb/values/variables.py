@@ -120,6 +120,12 @@ def _of_targets(text: str, known: dict[str, str], variables: list[Variable]) -> 
     return known
 
 
+def unqualified(text: str, members: list[str]) -> str:
+    """TEXT with the members of `this` as GDB knows them: without their function."""
+    known = {one: one.rpartition("::")[2] for one in members if "::" in one}
+    return replaced(text, known) if known else text
+
+
 def without_placeholders(text: str, variables: list[Variable]) -> str:
     for number, one in reversed(list(enumerate(variables))):
         at = f"$_rdb_at_{number}"
