@@ -102,6 +102,8 @@ struct verbs_provider {
 	int (*rereg_mr)(void *mr, int flags, void *pd, void *addr, size_t length, int access, uint32_t *lkey,
 			uint32_t *rkey);
 	int (*dereg_mr)(void *mr);
+	/* NULL: there is no on-demand paging */
+	int (*advise_mr)(void *pd, int advice, uint32_t flags, const struct ibv_sge *list, unsigned n);
 	int (*alloc_mw)(void *pd, int type, void **mw, uint32_t *rkey);
 	int (*dealloc_mw)(void *mw);
 	int (*bind_mw)(void *qp, void *mw, void *mr, const struct ibv_mw_bind *bind, uint32_t *rkey);

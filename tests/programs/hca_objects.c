@@ -573,7 +573,9 @@ static void regions(void)
 	uint32_t l, r;
 	uint8_t *hole = mmap(NULL, 12288, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(hca->reg_mr(pd, buffer, 8, 0, IBV_ACCESS_REMOTE_WRITE, &m, &l, &r) == -EINVAL);
-	CHECK(hca->reg_mr(pd, buffer, 8, 0, IBV_ACCESS_ON_DEMAND, &m, &l, &r) == -EOPNOTSUPP);
+	CHECK(hca->reg_mr(pd, NULL, SIZE_MAX, 0, IBV_ACCESS_LOCAL_WRITE, &m, &l, &r) == -EINVAL);
+	OK(hca->reg_mr(pd, NULL, SIZE_MAX, 0, IBV_ACCESS_ON_DEMAND, &m, &l, &r)); /* the whole address space */
+	OK(hca->dereg_mr(m));
 	CHECK(hca->reg_mr(pd, NULL, 4096, 0, IBV_ACCESS_LOCAL_WRITE, &m, &l, &r) == -EFAULT);
 	OK(mprotect(hole + 4096, 4096, PROT_READ));
 	CHECK(hca->reg_mr(pd, hole, 12288, 0, IBV_ACCESS_LOCAL_WRITE, &m, &l, &r) == -EFAULT);

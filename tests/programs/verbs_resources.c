@@ -1,5 +1,6 @@
 /* Objects that only some devices have, each with all that its man page promises: parent and thread domains
- * (ibv_alloc_parent_domain(3)), device memory (ibv_alloc_dm(3)), time stamps of completions (ibv_create_cq_ex(3)). */
+ * (ibv_alloc_parent_domain(3)), device memory (ibv_alloc_dm(3)), on-demand paging (ibv_advise_mr(3)), time stamps of completions (ibv_create_cq_ex(3)). */
+#include <sys/mman.h>
 #include "verbs_pair.h"
 
 static uint64_t ns_of(clockid_t clock)
@@ -81,6 +82,55 @@ static void memory(void)
 	CHECK(!ibv_dereg_mr(mr) && !ibv_free_dm(dm));
 }
 
+/* On-demand paging: what is registered may be mapped later.  ibv_advise_mr(3) tells what cannot be fetched. */
+static void paging(void)
+{
+	const size_t len = 8192;
+	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
+	struct ibv_device_attr_ex device;
+	CHECK(!ibv_query_device_ex(it.context, NULL, &device));
+	CHECK(device.odp_caps.general_caps == (IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT));
+	char *later = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(later != MAP_FAILED && !munmap(later, len));
+	CHECK(!ibv_reg_mr(it.pd, later, len, IBV_ACCESS_LOCAL_WRITE) && errno == EFAULT);
+	struct ibv_mr *mr = ibv_reg_mr(it.pd, later, len, access), *all = ibv_reg_mr(it.pd, NULL, SIZE_MAX, access);
+	struct ibv_mr *fixed = ibv_reg_mr(it.pd, later, len, IBV_ACCESS_ON_DEMAND);
+	struct ibv_pd *other = ibv_alloc_pd(it.context);
+	CHECK(mr && all && fixed && other);
+	struct ibv_sge sge = {(uint64_t)later, (uint32_t)len, mr->lkey};
+	const enum ibv_advise_mr_advice fetch = IBV_ADVISE_MR_ADVICE_PREFETCH;
+	CHECK(ibv_advise_mr(it.pd, fetch, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1) == EFAULT); /* not mapped */
+	CHECK(mmap(later, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == later);
+	for (int advice = 0; advice < 3; advice++)
+		for (uint32_t flags = 0; flags < 3; flags++)
+			CHECK(ibv_advise_mr(it.pd, advice, flags, &sge, 1) == (flags < 2 ? 0 : EINVAL));
+	CHECK(ibv_advise_mr(it.pd, 3, 0, &sge, 1) == ENOTSUP && ibv_advise_mr(it.pd, fetch, 0, &sge, 0) == EINVAL);
+	CHECK(ibv_advise_mr(other, fetch, 0, &sge, 1) == EPERM);
+	sge.length++;
+	CHECK(ibv_advise_mr(it.pd, fetch, 0, &sge, 1) == EFAULT);
+	sge = (struct ibv_sge){(uint64_t)later, 64, fixed->lkey};
+	CHECK(!ibv_advise_mr(it.pd, fetch, 0, &sge, 1));
+	CHECK(ibv_advise_mr(it.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &sge, 1) == EPERM);
+	sge.lkey = it.mr->lkey;
+	CHECK(ibv_advise_mr(it.pd, fetch, 0, &sge, 1) == ENOENT);
+	/* the peer's memory, read through the key of the whole address space */
+	sge = (struct ibv_sge){(uint64_t)later + 4096, 16, all->lkey};
+	strcpy(it.buffer + 4096, "on demand");
+	meet();
+	struct ibv_send_wr *bad, wr = {.wr_id = 9,
+				       .sg_list = &sge,
+				       .num_sge = 1,
+				       .opcode = IBV_WR_RDMA_READ,
+				       .send_flags = IBV_SEND_SIGNALED,
+				       .wr.rdma = {.remote_addr = it.peer.addr + 4096, .rkey = it.peer.rkey}};
+	CHECK(!ibv_post_send(it.qp, &wr, &bad));
+	succeed(9);
+	puts(later + 4096);
+	meet();
+	CHECK(!ibv_dereg_mr(mr) && !ibv_dereg_mr(all) && !ibv_dereg_mr(fixed) && !ibv_dealloc_pd(other));
+	munmap(later, len);
+}
+
 static uint64_t raw_clock(void)
 {
 	struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
@@ -143,6 +193,7 @@ int main(int argc, char **argv)
 	pair_up(argv, false);
 	domains();
 	memory();
+	paging();
 	stamps();
 	part();
 	return 0;

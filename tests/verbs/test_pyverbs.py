@@ -37,6 +37,7 @@ MODULES = (
     "test_qpex",
     "test_cqex",
     "test_atomic",
+    "test_odp",
 )
 
 

@@ -71,10 +71,10 @@ def test_extended_queues(record) -> None:  # type: ignore[no-untyped-def]
     pair.replay()
 
 
-def test_domains_device_memory_and_time_stamps(record) -> None:  # type: ignore[no-untyped-def]
+def test_domains_device_memory_paging_and_time_stamps(record) -> None:  # type: ignore[no-untyped-def]
     pair = record("verbs_resources.c")
     pair.check()
-    said = ["domains", "from memory to memory", "time stamps"]
+    said = ["domains", "from memory to memory", "on demand", "time stamps"]
     assert [out.splitlines()[:-1] for out in pair.out] == [said, said]
     pair.replay()
 

@@ -94,6 +94,22 @@ int64_t verbs_dereg_mr(const uint64_t *a)
 	return rc;
 }
 
+int64_t verbs_advise_mr(const uint64_t *a)
+{
+	struct ibv_sge list[64];
+	FIND(pd, a[0], PD);
+	if (!provider->advise_mr)
+		return -EOPNOTSUPP;
+	if (a[4] > sizeof(list) / sizeof(*list))
+		return -ENOMEM;
+	const struct ibv_sge *upper = (const struct ibv_sge *)a[3];
+	for (unsigned i = 0; i < a[4]; i++) {
+		list[i] = upper[i];
+		list[i].lkey = lower_lkey(upper[i].lkey);
+	}
+	return provider->advise_mr(pd->handle, (int)a[1], (uint32_t)a[2], list, (unsigned)a[4]);
+}
+
 /* Allocates a window with a key that, after a restart, the program does not know as another's. */
 static int window_free(const struct object *pd, int type, void **handle, uint32_t *rkey)
 {

@@ -113,6 +113,8 @@ static void say_what_is_sent(unsigned index, const uint64_t *args)
 		return;
 	if (reads[index].bytes)
 		host->sent((const void *)args[reads[index].arg], reads[index].bytes);
+	else if (index == VERBS_ADVISE_MR)
+		host->sent((const void *)args[3], args[4] * sizeof(struct ibv_sge));
 	else if (index == VERBS_POST_SEND)
 		verbs_sent((const void *)args[1]);
 	else if (index == VERBS_POST_RECV || index == VERBS_POST_SRQ_RECV)

@@ -82,6 +82,12 @@ int hca_query_device(void *context, struct ibv_device_attr_ex *attr, size_t size
 	o->max_pkeys = 1;
 	o->local_ca_ack_delay = 15;
 	o->phys_port_cnt = 1;
+	const uint32_t sends = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
+	a.odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+	a.odp_caps.per_transport_caps.rc_odp_caps = sends | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+						    IBV_ODP_SUPPORT_ATOMIC;
+	a.odp_caps.per_transport_caps.uc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE;
+	a.odp_caps.per_transport_caps.ud_odp_caps = sends;
 	a.max_dm_size = HCA_MAX_DM;
 	a.completion_timestamp_mask = UINT64_MAX;
 	a.hca_core_clock = 1000000; /* kHz: ns of the monotonic clock */

@@ -37,6 +37,7 @@ int hca_reg_mr(void *pd, void *addr, size_t length, uint64_t iova, unsigned acce
 	       uint32_t *rkey);
 int hca_rereg_mr(void *mr, int flags, void *pd, void *addr, size_t length, int access, uint32_t *lkey, uint32_t *rkey);
 int hca_dereg_mr(void *mr);
+int hca_advise_mr(void *pd, int advice, uint32_t flags, const struct ibv_sge *list, unsigned n);
 
 /* mw.c */
 int hca_alloc_mw(void *pd, int type, void **mw, uint32_t *rkey);

@@ -50,16 +50,18 @@ static int check(const void *addr, size_t length, unsigned access)
 {
 	unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 			 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB |
-			 IBV_ACCESS_OPTIONAL_RANGE;
-	if (access & IBV_ACCESS_ON_DEMAND)
-		return -EOPNOTSUPP;
+			 IBV_ACCESS_ON_DEMAND | IBV_ACCESS_OPTIONAL_RANGE;
+	const bool on_demand = access & IBV_ACCESS_ON_DEMAND;
 	if (access & ~known)
 		return -EINVAL;
 	if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) && !(access & IBV_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
+	if (on_demand && !addr && length == SIZE_MAX)
+		return 0; /* implicit: the whole address space */
 	if (length > (size_t)1 << 47 || (uint64_t)addr > (uint64_t)1 << 47)
 		return -EINVAL;
-	return mapped(addr, length, access & IBV_ACCESS_LOCAL_WRITE);
+	/* each request finds out what is mapped then */
+	return on_demand ? 0 : mapped(addr, length, access & IBV_ACCESS_LOCAL_WRITE);
 }
 
 int hca_reg_mr(void *pd_handle, void *addr, size_t length, uint64_t iova, unsigned access, void **out, uint32_t *lkey,
@@ -129,5 +131,34 @@ int hca_dereg_mr(void *handle)
 	hca_key_free(mr->key);
 	mr->pd->users--;
 	free(mr);
+	return 0;
+}
+
+/* The HCA uses the process's own page tables, so there is nothing to fetch; what cannot be fetched is said. */
+static int check_advice(const struct hca_pd *pd, bool write, bool flush, const struct ibv_sge *sge)
+{
+	const struct hca_mr *mr = hca_key_find(sge->lkey, HCA_KEY_MR);
+	struct hca_span span;
+	if (!mr || !(mr->access & IBV_ACCESS_ON_DEMAND))
+		return -ENOENT;
+	if (mr->pd != pd || (write && !(mr->access & IBV_ACCESS_LOCAL_WRITE)))
+		return -EPERM;
+	if (!hca_key_local(pd, sge, write, &span))
+		return -EFAULT;
+	return flush ? mapped(span.addr, span.len, write) : 0;
+}
+
+int hca_advise_mr(void *pd, int advice, uint32_t flags, const struct ibv_sge *list, unsigned n)
+{
+	const bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+	if (advice < IBV_ADVISE_MR_ADVICE_PREFETCH || advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+		return -ENOTSUP;
+	if (!n || flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH)
+		return -EINVAL;
+	for (unsigned i = 0; i < n; i++) {
+		const int rc = check_advice(pd, write, flags & IBV_ADVISE_MR_FLAG_FLUSH, &list[i]);
+		if (rc)
+			return rc;
+	}
 	return 0;
 }

@@ -180,6 +180,7 @@ const struct verbs_provider *verbs_soft(void)
 		.reg_mr = hca_reg_mr,
 		.rereg_mr = hca_rereg_mr,
 		.dereg_mr = hca_dereg_mr,
+		.advise_mr = hca_advise_mr,
 		.alloc_mw = hca_alloc_mw,
 		.dealloc_mw = hca_dealloc_mw,
 		.bind_mw = hca_bind_mw,

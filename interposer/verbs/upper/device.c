@@ -120,6 +120,7 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 	c->verbs.query_rt_values = ops_query_rt_values;
 	c->verbs.create_qp_ex = ops_create_qp_ex;
 	c->verbs.alloc_parent_domain = ops_alloc_parent_domain;
+	c->verbs.advise_mr = ops_advise_mr;
 	c->verbs.alloc_td = ops_alloc_td;
 	c->verbs.dealloc_td = ops_dealloc_td;
 	c->verbs.alloc_dm = ops_alloc_dm;

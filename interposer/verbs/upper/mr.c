@@ -90,6 +90,11 @@ EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 	return 0;
 }
 
+int ops_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *list, uint32_t n)
+{
+	return error_of(ASK(VERBS_ADVISE_MR, pd->handle, advice, flags, P(list), n));
+}
+
 EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
 {
 	(void)pd, (void)handle;

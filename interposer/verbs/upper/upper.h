@@ -128,6 +128,8 @@ int ops_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int ops_dealloc_mw(struct ibv_mw *mw);
 int ops_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t len);
 struct ibv_pd *ops_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr);
+int ops_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *list,
+		  uint32_t n);
 struct ibv_td *ops_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
 int ops_dealloc_td(struct ibv_td *td);
 struct ibv_dm *ops_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);

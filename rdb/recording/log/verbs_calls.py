@@ -56,6 +56,7 @@ class Call(IntEnum):
     ATTACH_MCAST = 38
     DETACH_MCAST = 39
     FORK = 40
+    ADVISE_MR = 41
 
 
 # Function that the program called, and its logged arguments; `*`: an address.
@@ -100,6 +101,7 @@ _FUNCTIONS: dict[Call, tuple[str, str]] = {
     Call.ATTACH_MCAST: ("ibv_attach_mcast", "qp gid* lid"),
     Call.DETACH_MCAST: ("ibv_detach_mcast", "qp gid* lid"),
     Call.FORK: ("ibv_fork_init", "init"),
+    Call.ADVISE_MR: ("ibv_advise_mr", "pd advice flags sg_list* num_sge"),
 }
 _CALLS = {int(call): call for call in Call}
 
