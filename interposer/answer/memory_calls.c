@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "arch/machine.h"
+#include "task/envoy.h"
 #include "space/arena.h"
 #include "crossing/boundary.h"
 #include "space/device_memory.h"
@@ -238,6 +239,9 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 		return -EACCES;
 	if (!anonymous && on_huge_pages(fd))
 		return -ENOMEM; /* as without huge pages: they can be neither mapped twice nor put anywhere */
+	const uint64_t others = recording() && lower.started && shared && !anonymous ? shared_key_of_file(fd) : 0;
+	if (others)
+		envoy_begin(others);
 	if (lower.started && (anonymous ? shared : followed_from_start(fd, shared, prot)))
 		return shared_map(ev, at, len, prot,
 				  (shared ? MAP_SHARED : MAP_PRIVATE) | (anonymous ? MAP_ANONYMOUS : 0), fd, A(5));

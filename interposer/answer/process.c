@@ -19,6 +19,8 @@
 #include "base/user.h"
 #include "crossing/piling.h"
 #include "base/cpu_features.h"
+#include "space/floors.h"
+#include "task/envoy.h"
 #include "space/device_memory.h"
 #include "image/image.h"
 #include "answer/wiped.h"
@@ -169,6 +171,8 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 	meta_log(lower.upper.exe);
 	meta_log_files();
 	device_memory_in_child();
+	if (shared_forked())
+		envoy_begin(0);
 	shared_in_child();
 	boundary_begin(uc);
 }
@@ -193,6 +197,7 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 	wiped_in_child();
 	thread_self()->upper.clear_child_tid = r->flags & CLONE_CHILD_CLEARTID ? r->child_tid : 0;
 	UC_RESULT(uc) = 0;
+	envoy_forked();
 	boundary_forget();
 	if (lower.mode->forked)
 		lower.mode->forked();
@@ -296,6 +301,8 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 		return rc;
 	unsigned number = ++children;
 	shared_before_fork();
+	if (recording() && lower.started && shared_keys_due())
+		envoy_begin(0);
 	sigset_t mask;
 	lower_block_signals(&mask);
 	host_fork_begin();
@@ -318,6 +325,8 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		return 0;
 	}
+	if (pid > 0 && lower.shares && !lower.opt.no_children)
+		floors_expect((uint32_t)pid);
 	host_fork_end();
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (waits)

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "answer/other_names.h"
+#include "task/envoy.h"
 #include "space/aliases.h"
 #include "space/arena.h"
 #include "base/descriptors.h"
@@ -224,6 +225,9 @@ static long attach(struct event *ev)
 		at = arena_take(len, false);
 	if (!at)
 		return -ENOMEM;
+	const uint64_t others = recording() && lower.started ? shared_key_of_segment((int)id) : 0;
+	if (others)
+		envoy_begin(others);
 	rc = raw_syscall(SYS_shmat, id, (long)at, (long)A(2), 0, 0, 0);
 	if (rc < 0) {
 		lower.upper.mmap_next = before;

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -7,6 +8,7 @@
 #include "base/descriptors.h"
 #include "base/pagemap_scan.h"
 #include "space/arena.h"
+#include "task/baton.h"
 #include "answer/vfork.h"
 
 enum { BATCH = 512 };
@@ -121,7 +123,12 @@ static void apply(const struct page *page, struct event *ev)
 void vfork_wait(const int ends[2], struct event *ev)
 {
 	static struct page page;
+	struct pollfd leaves = {.fd = ends[0], .events = POLLIN};
 	close(ends[1]);
+	const bool given = baton_block_begin();
+	while (poll(&leaves, 1, -1) < 0 && errno == EINTR)
+		;
+	baton_block_end(given);
 	while (transfer(ends[0], &page, sizeof(page), false))
 		apply(&page, ev);
 	close(ends[0]);

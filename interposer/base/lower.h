@@ -106,6 +106,7 @@ struct lower {
 	bool killed;           /* killed by a signal from outside, not by a thread of the program */
 	uint64_t event;        /* last answered event */
 	unsigned threads;      /* alive */
+	bool shares;           /* it takes turns with other processes (task/envoy.h) */
 	pid_t pid;
 	pid_t was_pid; /* pid of the program before the restart; 0: not restarted */
 	int lowest_fd; /* our descriptors have this number or a higher one */

@@ -96,18 +96,19 @@ struct thread {
 	unsigned depth;
 
 	/* recording */
-	uint32_t turn;         /* futex, enum turn (baton.c): says whether it has the baton */
-	int32_t carrier;       /* tid of its kernel thread (carrier); the program knows it as upper.tid */
-	uint64_t unshares;     /* for unshare(2): what its carrier must have for itself */
-	uint32_t born;         /* futex: set when its carrier is ready */
-	uint32_t known;        /* futex: set when its creator has stored its tid; it may begin */
-	struct thread *behind; /* next thread in the queue for the baton */
-	volatile bool yield;   /* its time slice is over */
-	bool slow;             /* chaos.c: its speed now, */
-	uint32_t speed_left;   /* for so many events; */
-	uint32_t late_in;      /* it is late in so many; 0: not drawn yet */
-	uint32_t reminded;     /* signals_remind(): a reminder is on its way */
-	bool no_new_privs;     /* its carrier must get no_new_privs before its next call (seccomp(2), TSYNC) */
+	uint32_t turn;           /* futex, enum turn (baton.c): says whether it has the baton */
+	int32_t carrier;         /* tid of its kernel thread (carrier); the program knows it as upper.tid */
+	uint64_t unshares;       /* for unshare(2): what its carrier must have for itself */
+	uint32_t born;           /* futex: set when its carrier is ready */
+	uint32_t known;          /* futex: set when its creator has stored its tid; it may begin */
+	void (*stands_in)(void); /* the envoy's (task/envoy.h): asks it for the baton; NULL: a thread of the program */
+	struct thread *behind;   /* next thread in the queue for the baton */
+	volatile bool yield;     /* its time slice is over */
+	bool slow;               /* chaos.c: its speed now, */
+	uint32_t speed_left;     /* for so many events; */
+	uint32_t late_in;        /* it is late in so many; 0: not drawn yet */
+	uint32_t reminded;       /* signals_remind(): a reminder is on its way */
+	bool no_new_privs;       /* its carrier must get no_new_privs before its next call (seccomp(2), TSYNC) */
 	bool unmade; /* the call to which signals_syscall() answered -EINTR was not made: the signal came first */
 	volatile uint64_t pending; /* bits of the signals that it must deliver */
 	uint64_t claimed;          /* bits of info[] in use: of pending signals, and while one is put in or out */
@@ -170,6 +171,12 @@ static inline struct thread *thread_self(void)
 static inline unsigned threads_alive(void)
 {
 	return lower.threads;
+}
+
+/* Can others want to run upper code: threads of this process, or processes with which it takes turns? */
+static inline bool threads_compete(void)
+{
+	return lower.threads > 1 || lower.shares;
 }
 
 #endif

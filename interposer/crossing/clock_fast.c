@@ -59,7 +59,7 @@ static int64_t unrecorded(const struct thread *self, uint64_t clock)
 
 static int64_t general(void)
 {
-	return recording() && (threads_alive() > 1 || clock_row_may_delay()) ? CLOCK_ON_CONTEXT : CLOCK_NOT_FAST;
+	return recording() && (threads_compete() || clock_row_may_delay()) ? CLOCK_ON_CONTEXT : CLOCK_NOT_FAST;
 }
 
 int64_t clock_fast(uint64_t clock)

@@ -61,6 +61,8 @@ void ending_waits(bool child_begins)
 
 void boundary_final_hash(void)
 {
+	if (shared_regions && !lower.ended)
+		shared_look_for_outsiders();
 	if (recording() && lower.started && !lower.ended && !device_regions &&
 	    (!shared_regions || shared_hashable_at_end()))
 		event_hash(LOG_HASH_AT_END);
@@ -68,6 +70,7 @@ void boundary_final_hash(void)
 
 static void end(enum log_end how, int64_t value, const char *text, bool killed)
 {
+	schedule->leave();
 	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
 		source->leaves();
 	/* without a recording the log says what the program is, and how it ended */

@@ -19,6 +19,7 @@
 #include "space/page_hashes.h"
 #include "crossing/schedule.h"
 #include "base/thread.h"
+#include "space/shared_kinds.h"
 #include "space/shared_memory.h"
 
 enum { HASH_EVENTS = 1000 };
@@ -240,6 +241,15 @@ void event_checkpoint(uint32_t number, uint64_t stop_ns)
 	append(&ev, lower.event);
 }
 
+static void sync_shared(struct event *ev)
+{
+	shared_sync(ev);
+	if (!shared_keys_due() || shared_call_changes_map(ev))
+		return;
+	schedule->share(0);
+	shared_sync_before(ev); /* others may have stored until now */
+}
+
 void event_end(struct event *ev)
 {
 	if (recording() && lower.started) {
@@ -249,7 +259,7 @@ void event_end(struct event *ev)
 			device_memory_sync(ev);
 		followed_written(ev);
 		if (shared_regions)
-			shared_sync(ev);
+			sync_shared(ev);
 		if (ends_known)
 			ends_sync(ev);
 		if (lower.opt.order)

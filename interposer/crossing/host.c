@@ -77,7 +77,7 @@ static bool hold(bool want)
 
 static bool shared(void)
 {
-	return recording() && threads_alive() > 1;
+	return recording() && threads_compete();
 }
 
 /* ---- what plug-ins are offered ---- */

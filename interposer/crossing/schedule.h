@@ -16,6 +16,10 @@ struct schedule {
 	/* A call that waits begins; true: the baton was handed on.  It ends, with that value. */
 	bool (*block)(void);
 	void (*unblock)(bool given);
+	/* This process shares more memory with others: from here on it takes turns with them (task/envoy.h). */
+	void (*share)(uint64_t key);
+	/* It ends, or becomes another program. */
+	void (*leave)(void);
 	/* The recording ends: all may run at once. */
 	void (*open)(void);
 	struct thread *(*visit)(struct thread *visitor, uint32_t before, uint32_t after);

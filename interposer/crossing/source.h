@@ -45,7 +45,7 @@ extern const struct source *source;
 /* A thread that is alone waits for no other thread, only for a time. */
 static inline void source_polls(uint64_t at)
 {
-	if (threads_alive() > 1 || clock_row_may_delay())
+	if (threads_compete() || clock_row_may_delay())
 		source->polls(at);
 }
 

@@ -18,6 +18,7 @@
 #include "restart/base/open_table.h"
 #include "restart/live/live.h"
 #include "task/baton.h"
+#include "task/envoy.h"
 #include "task/computation.h"
 #include "task/polling.h"
 #include "task/signals.h"
@@ -56,6 +57,8 @@ static const struct schedule baton = {
 	.pick = chance_below,
 	.block = baton_block_begin,
 	.unblock = baton_block_end,
+	.share = envoy_begin,
+	.leave = envoy_leave,
 	.open = baton_open,
 	.visit = baton_visit,
 	.remind = baton_remind_holder,

@@ -21,8 +21,10 @@
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
 #include "log/stamp.h"
+#include "space/rank_dir.h"
 #include "space/sole_owner.h"
 #include "base/descriptors.h"
+#include "base/fnv.h"
 #include "base/spans.h"
 #include "base/table.h"
 #include "space/store.h"
@@ -77,8 +79,11 @@ static struct kind {
 } kinds[SHARED_KINDS];
 static unsigned mpi_written, followers; /* number of such regions */
 unsigned shared_regions;
-static bool relatives; /* after a fork, or after a descriptor was sent: other processes have our memory */
-static bool given;     /* a descriptor was sent */
+static bool others_ran; /* since memory was last compared */
+static bool keys_due;   /* shared_keys() has more than when it was last asked */
+static bool relatives;  /* after a fork, or after a descriptor was sent: other processes have our memory */
+static bool forked;     /* ever */
+static bool given;      /* a descriptor was sent */
 static struct {
 	uint64_t at_ns, wait_ns; /* time of the next check for remaining relatives, and the interval */
 } left;
@@ -184,11 +189,28 @@ static void unlisted(struct region *r)
 		spans_take(&files, &r->of_file);
 }
 
+static bool can_inherit(int kind)
+{
+	return kind == SHARED_ANONYMOUS || kind == SHARED_NAMELESS;
+}
+
+static bool contested_kind(int kind)
+{
+	return kind == SHARED_SYSV || kind == SHARED_NAMED || (relatives && can_inherit(kind));
+}
+
+/* Can other processes of the rank have memory of this one? */
+static bool has_relatives(void)
+{
+	return forked || rank_dir_below();
+}
+
 static void added(struct span *s)
 {
 	struct region *r = (struct region *)s;
 	shared_regions++;
 	kinds[r->kind].mapped += s->end - s->start;
+	keys_due |= contested_kind(r->kind) && has_relatives();
 	mpi_written += r->mpi_writes;
 	followers += r->follows;
 	listed(r);
@@ -282,16 +304,6 @@ static const struct region *looked_at_for(const struct region *r, uint64_t at, u
 	const struct region *o = r->seen ? other_at(r, offset, LOOKED_AT) : r;
 	*off = offset - o->offset;
 	return o;
-}
-
-static bool can_inherit(int kind)
-{
-	return kind == SHARED_ANONYMOUS || kind == SHARED_NAMELESS;
-}
-
-static bool contested_kind(int kind)
-{
-	return kind == SHARED_SYSV || kind == SHARED_NAMED || (relatives && can_inherit(kind));
 }
 
 static bool contested(const struct region *r)
@@ -488,34 +500,10 @@ static void copy_all(struct region *r, struct event *ev)
 }
 
 static unsigned said;
-
-static void be_cautious(struct region *r)
-{
-	static const char *const names[] = {"anonymous memory", "a file without a name", "a file made to be shared",
-					    "System V shared memory", "a file"};
-	if ((!contested(r) && !r->mpi_writes) || r->cautioned)
-		return;
-	r->cautioned = true;
-	if (r->mpi_writes) {
-		caution("a file that is mapped at %#lx-%#lx is open for writing through MPI: a replay may differ if "
-			"the program reads the mapping before its own write is complete, or while other ranks write",
-			(unsigned long)r->start, (unsigned long)r->end);
-		return;
-	}
-	if (said == CAUTIONS)
-		caution("more shared memory may be written by other processes");
-	if (++said > CAUTIONS)
-		return;
-	caution("shared memory at %#lx-%#lx (%s) may be written by other processes: a replay may differ from here on "
-		"if the program reads it between two events",
-		(unsigned long)r->start, (unsigned long)r->end, names[r->kind]);
-}
-
-/* Named memory that was mapped at the last event.  A library that only registers itself there, or reads another's
- * entry, unmaps it at once.  While no other process has it, nothing can differ, so the caution waits. */
 static struct {
-	uint64_t start, event;
-} fresh;
+	bool due;       /* memory was mapped since the last look */
+	uint64_t at_ns; /* the earliest time of the next look, by shared_clock_ns() */
+} outsiders;
 static const struct region *asked_for;
 
 static bool is_asked_for(uint64_t dev, uint64_t ino)
@@ -523,22 +511,66 @@ static bool is_asked_for(uint64_t dev, uint64_t ino)
 	return asked_for->dev == dev && asked_for->ino == ino;
 }
 
-static void cautious_soon(struct region *r)
+/* Processes that are not recorded, or of other ranks, may have it: they do not take turns with this one. */
+static bool may_have_outsiders(const struct region *r)
 {
-	struct region *before = fresh.start ? spans_at(&regions, fresh.start) : NULL;
-	if (before && before != r)
-		be_cautious(before);
-	fresh.start = r->start;
-	fresh.event = lower.event;
+	return contested(r) && !r->cautioned && (given || lower.opt.no_children || !can_inherit(r->kind));
 }
 
-/* Gives the caution: the memory is still mapped, or is being unmapped (goes). */
-static void cautious_now(struct region *r, bool goes)
+static void say(struct region *r)
 {
-	fresh.start = 0;
+	static const char *const names[] = {"anonymous memory", "a file without a name", "a file made to be shared",
+					    "System V shared memory", "a file"};
+	r->cautioned = true;
+	if (said == CAUTIONS)
+		caution("more shared memory may be written by processes outside this rank");
+	if (++said > CAUTIONS)
+		return;
+	caution("shared memory at %#lx-%#lx (%s) may be written by processes outside this rank: a replay may "
+		"differ from here on if the program reads it between two events",
+		(unsigned long)r->start, (unsigned long)r->end, names[r->kind]);
+}
+
+static void be_cautious(struct region *r)
+{
+	outsiders.due |= may_have_outsiders(r);
+	if (r->mpi_writes && !r->cautioned) {
+		r->cautioned = true;
+		caution("a file that is mapped at %#lx-%#lx is open for writing through MPI: a replay may differ if "
+			"the program reads the mapping before its own write is complete, or while other ranks write",
+			(unsigned long)r->start, (unsigned long)r->end);
+	}
+	if (lower.opt.no_children && may_have_outsiders(r) && can_inherit(r->kind))
+		say(r); /* its children are not recorded, and may have ended when they are looked for */
+}
+
+static void look_for_outsiders_of(struct region *r)
+{
 	asked_for = r;
-	if (!goes || said >= CAUTIONS || !sole_owner(is_asked_for))
-		be_cautious(r);
+	if (may_have_outsiders(r) && !sole_owners_by_turns(is_asked_for))
+		say(r);
+}
+
+static bool is_of_outsiders(uint64_t dev, uint64_t ino)
+{
+	const struct object_part all = {dev, ino, 0, UINT64_MAX};
+	for (int how = LOOKED_AT; how <= FOLLOWS; how++)
+		for (struct region *r = NULL; (r = next_of_object(&all, (enum how)how, r));)
+			if (may_have_outsiders(r))
+				return true;
+	return false;
+}
+
+void shared_look_for_outsiders(void)
+{
+	if (!recording() || !lower.started)
+		return;
+	outsiders.due = false;
+	outsiders.at_ns = shared_clock_ns() + LATER_NS;
+	if (sole_owners_by_turns(is_of_outsiders))
+		return;
+	SPANS_EACH(struct region, r, &regions)
+	look_for_outsiders_of(r);
 }
 
 /* Finds the object of the mapping.  The memory map has it, but reading it takes longer the more mappings there are. */
@@ -611,10 +643,7 @@ static void adopt(struct event *ev, struct region made, int fd, const struct reg
 		shared_retire(r->shadow, len); /* no shadow needed: nobody else has it, or another region is compared */
 		set_shadow(r, NULL);
 	}
-	if (ev && r->kind == SHARED_NAMED && !r->mpi_writes)
-		cautious_soon(r);
-	else
-		be_cautious(r);
+	be_cautious(r);
 }
 
 void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
@@ -879,8 +908,8 @@ static void look_at_others(const struct region *last)
 static void gone(struct span *part, void *arg)
 {
 	struct region *r = (struct region *)part;
-	if (fresh.start == r->start)
-		cautious_now(r, true);
+	if (outsiders.due && recording()) /* a library that only reads another's entry unmaps it at once */
+		look_for_outsiders_of(r);
 	if (how(r) == LOOKED_AT)
 		look_at_others(r);
 	if (r->kind != SHARED_SYSV)
@@ -1027,7 +1056,7 @@ static void sync_one(const struct syncing *s, struct region *r, bool always)
 static void sync_kind(const struct syncing *s, int kind)
 {
 	const bool always = kind_at_every_event(kind, s->sum), any = contested_kind(kind);
-	const bool all = always || ((any || !s->wrote) && shared_call_synchronises(s->ev, any));
+	const bool all = always || (any && others_ran) || ((any || !s->wrote) && shared_call_synchronises(s->ev, any));
 	for (struct region *r = all || mpi_written ? kinds[kind].first : NULL; r; r = r->next)
 		if (all || r->mpi_writes)
 			sync_one(s, r, always || r->mpi_writes);
@@ -1053,6 +1082,7 @@ void shared_sync_before(struct event *ev)
 	const struct syncing s = {ev, now, wrote, wrote ? shared_call_part(ev, fd) : whole};
 	for (int kind = 0; kind < SHARED_KINDS; kind++)
 		sync_kind(&s, kind);
+	others_ran = false;
 }
 
 /* A replay makes the program's stores since the last event itself.  The call may undo them, so that no difference would
@@ -1113,21 +1143,29 @@ void shared_sync(struct event *ev)
 		event_note(ev, RDB_NOTE_ASKED, &ev->asked_ns, sizeof(ev->asked_ns));
 	if (!shared_call_changes_map(ev))
 		shared_sync_before(ev);
-	if (fresh.start && fresh.event != lower.event)
-		cautious_now(region_at(fresh.start), false);
+	if (outsiders.due && shared_clock_ns() > outsiders.at_ns)
+		shared_look_for_outsiders();
 	if (relatives && !given && recording() && lower.started && !shared_call_changes_map(ev))
 		look_for_relatives(ev);
 	if (!given && shared_call_gives_away(ev)) {
 		relatives = given = true;
+		keys_due = has_relatives();
 		sole_owner_passed();
 		SPANS_EACH(struct region, r, &regions)
 		be_cautious(r);
 	}
 }
 
+static void take_turns(void)
+{
+	for (int kind = 0; kind < SHARED_KINDS; kind++)
+		keys_due |= contested_kind(kind) && kinds[kind].mapped;
+}
+
 void shared_before_fork(void)
 {
-	relatives = true;
+	forked = relatives = true;
+	take_turns();
 	left.wait_ns = SOON_NS;
 	left.at_ns = shared_clock_ns() + SOON_NS;
 	if (!recording())
@@ -1138,6 +1176,12 @@ void shared_before_fork(void)
 			copy_all(r, NULL);
 		be_cautious(r);
 	}
+}
+
+bool shared_forked(void)
+{
+	take_turns();
+	return keys_due;
 }
 
 void shared_in_child(void)
@@ -1248,6 +1292,53 @@ static bool refresh(struct region *r)
 		same = false;
 	}
 	return same;
+}
+
+static uint64_t key(uint64_t dev, uint64_t ino)
+{
+	return fnv1a(fnv1a(FNV_BEGIN, &dev, sizeof(dev)), &ino, sizeof(ino)) | 1;
+}
+
+uint64_t shared_key_of_segment(int id)
+{
+	return has_relatives() ? key(0, (uint64_t)id) : 0;
+}
+
+uint64_t shared_key_of_file(int fd)
+{
+	struct stat st;
+	return has_relatives() && contested_kind(kind_of(fd)) && !fstat(fd, &st) ? key(st.st_dev, st.st_ino) : 0;
+}
+
+unsigned shared_keys(uint64_t *keys, unsigned most)
+{
+	unsigned n = 0;
+	for (int kind = 0; kind < SHARED_KINDS; kind++)
+		for (const struct region *r = contested_kind(kind) ? kinds[kind].first : NULL; r && n < most;
+		     r = r->next)
+			/* the kernel's numbers of anonymous memory; of System V memory these are ids (proc(5), maps) */
+			keys[n++] = r->file_ino ? key(r->file_dev, r->file_ino) : key(0, r->ino);
+	keys_due = false;
+	return n;
+}
+
+bool shared_keys_due(void)
+{
+	return keys_due;
+}
+
+void shared_settle(void)
+{
+	if (others_ran)
+		return; /* the program has not run since, and what they stored is still to be logged */
+	for (int kind = 0; kind < SHARED_KINDS; kind++)
+		for (struct region *r = contested_kind(kind) ? kinds[kind].first : NULL; r; r = r->next)
+			refresh(r);
+}
+
+void shared_others_ran(void)
+{
+	others_ran = true;
 }
 
 bool shared_hashable_at_end(void)

@@ -66,6 +66,19 @@ void shared_sync_before(struct event *ev);
 void shared_before_write(struct event *ev);
 /* Call in the parent before a fork: from here on another process has the memory. */
 void shared_before_fork(void);
+/* The keys (floors.h) of all memory that others of the rank may write, up to `most` of them, and their number. */
+unsigned shared_keys(uint64_t *keys, unsigned most);
+/* Has more such memory come since they were asked for? */
+bool shared_keys_due(void);
+/* The key of a file or segment, if others of the rank may write to its mapping; 0: they may not. */
+uint64_t shared_key_of_file(int fd);
+uint64_t shared_key_of_segment(int id);
+/* Other processes run from here on: all that this one has stored itself counts as seen. */
+void shared_settle(void);
+/* They have run: the next event compares all memory that they may have written. */
+void shared_others_ran(void);
+/* In the child: does it have memory that others may write? */
+bool shared_forked(void);
 /* Call in the child, before its recording begins. */
 void shared_in_child(void);
 /* Copies the page as a replay will have it.  False: not shared. */
@@ -78,6 +91,8 @@ const void *shared_as_logged(uint64_t at);
  * contents of what is not compared at every event. */
 void shared_freeze(void);
 void shared_restore(void);
+/* Cautions for memory that processes have which do not take turns with this one.  Call before the program ends. */
+void shared_look_for_outsiders(void);
 /* Can memory be hashed now?  Not if it may have changed since it was last compared. */
 bool shared_hashable(void);
 /* Likewise at the end of the recording, where nothing can be logged any more. */

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include "base/lower.h"
 #include "base/private_file.h"
+#include "space/floors.h"
+#include "space/rank_dir.h"
 
 static bool (*wanted)(uint64_t dev, uint64_t ino);
 
@@ -43,14 +45,15 @@ static bool perhaps(const char *pid, int error)
 	return error != -ENOENT && error != -ESRCH && began(pid) >= began("self");
 }
 
-static bool maps_it(const char *pid)
+/* 1: it has such memory, 0: it has not, -errno: it cannot be read. */
+static int maps(const char *pid)
 {
 	char line[4300];
 	bool found = false;
 	const int fd = open_of(pid, "maps", 0);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
-		return perhaps(pid, fd);
+		return fd < 0 ? fd : -ENOMEM;
 	while (!found && fgets(line, sizeof(line), f)) {
 		unsigned long inode;
 		unsigned major, minor;
@@ -78,12 +81,10 @@ static bool opened_it(const char *pid)
 	return found;
 }
 
-/* The file is in the rank's own folder; children and programs that replaced others have folders below it. */
+/* For all processes of the rank. */
 static void passed_path(char *path, size_t size)
 {
-	snprintf(path, size, "%s", lower.opt.dir);
-	for (char *last; (last = strrchr(path, '/')) && (!strcmp(last, "/exec") || !strncmp(last, "/child-", 7));)
-		*last = 0;
+	rank_dir(path, size);
 	strncat(path, "/passed", size - strlen(path) - 1);
 }
 
@@ -108,17 +109,39 @@ static bool passed(void)
 	return lower.opt.no_children || !access(path, F_OK);
 }
 
-bool sole_owner(bool (*is)(uint64_t dev, uint64_t ino))
+static bool maps_out_of_turn(const char *pid)
+{
+	return !floors_has((uint32_t)atoi(pid)) && maps(pid) > 0;
+}
+
+static bool has_it(const char *pid)
+{
+	const int maps_it = maps(pid);
+	return (maps_it < 0 ? perhaps(pid, maps_it) : maps_it) || opened_it(pid);
+}
+
+/* Is there no other process for which `has` is true? */
+static bool no_other(bool (*has)(const char *pid))
 {
 	const int fd = descriptor_open(AT_FDCWD, "/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0);
 	DIR *all = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
-	bool sole = all && !passed();
-	wanted = is;
-	while (sole && (e = readdir(all)))
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && atoi(e->d_name) != lower.pid)
-			sole = !maps_it(e->d_name) && !opened_it(e->d_name);
+	bool none = all;
+	while (none && (e = readdir(all)))
+		none = e->d_name[0] < '1' || e->d_name[0] > '9' || atoi(e->d_name) == lower.pid || !has(e->d_name);
 	if (all)
 		closedir(all);
-	return sole;
+	return none;
+}
+
+bool sole_owner(bool (*is)(uint64_t dev, uint64_t ino))
+{
+	wanted = is;
+	return !passed() && no_other(has_it);
+}
+
+bool sole_owners_by_turns(bool (*is)(uint64_t dev, uint64_t ino))
+{
+	wanted = is;
+	return no_other(maps_out_of_turn);
 }

@@ -74,6 +74,10 @@ static void look_again(struct thread *t)
 /* The holder's own timer sends the look: a waiting thread would first have to get a processor. */
 static void look_begin(struct thread *t)
 {
+	if (t->stands_in) {
+		t->stands_in();
+		return;
+	}
 	if (!t->look_made) {
 		struct sigevent how = {.sigev_notify = SIGEV_THREAD_ID,
 				       .sigev_signo = SIGNALS_REMINDER,
@@ -114,13 +118,20 @@ void baton_gone(struct thread *t)
 
 /* ---- taking and giving ---- */
 
+static void remind_holder(void)
+{
+	if (baton.holder && baton.holder->stands_in)
+		baton.holder->stands_in();
+	else if (baton.holder)
+		signals_remind(baton.holder);
+}
+
 /* The holder's slice is over: reminds it, if SELF waits longest. */
 static void remind(struct thread *self)
 {
 	lock();
-	struct thread *holder = baton.head == self ? baton.holder : NULL;
-	if (holder)
-		signals_remind(holder);
+	if (baton.head == self)
+		remind_holder();
 	unlock();
 }
 
@@ -230,7 +241,8 @@ static void queue(long slice_ms)
 static void take(long slice_ms)
 {
 	queue(slice_ms);
-	thread_traps();
+	if (!thread_self()->stands_in)
+		thread_traps();
 }
 
 void baton_take(void)
@@ -332,8 +344,8 @@ struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t aft
 	lock();
 	if (!baton.holder)
 		baton.holder = visited = visitor;
-	else if (__atomic_compare_exchange_n(&baton.holder->still, &before, after, false, __ATOMIC_SEQ_CST,
-					     __ATOMIC_SEQ_CST))
+	else if (!baton.holder->stands_in && __atomic_compare_exchange_n(&baton.holder->still, &before, after, false,
+									 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		visited = baton.holder;
 	unlock();
 	return visited;
@@ -342,8 +354,7 @@ struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t aft
 void baton_remind_holder(void)
 {
 	lock();
-	if (baton.holder)
-		signals_remind(baton.holder);
+	remind_holder();
 	unlock();
 }
 
@@ -419,7 +430,7 @@ void baton_hand_on(uint64_t futex)
 
 bool baton_block_begin(void)
 {
-	if (!needed() || threads_alive() < 2)
+	if (!needed() || !threads_compete())
 		return false;
 	event_waits();
 	baton_give();

@@ -173,7 +173,7 @@ static long for_events(long nr, const uint64_t args[6])
 
 static long carried_out(long nr, const uint64_t args[6])
 {
-	if (!recording() || threads_alive() < 2)
+	if (!recording() || !threads_compete())
 		return signals_syscall(nr, args);
 	switch (waits(nr, args)) {
 	case ALWAYS: return released(nr, nr, args);

@@ -56,7 +56,7 @@ static void stop_here(ucontext_t *uc, const struct mark *mark)
 	event_answered(uc);
 	/* also if nobody else wants to run: if the next record were another thread's, it would not be clear whose turn
 	 * it is */
-	const bool others = threads_alive() > 1;
+	const bool others = threads_compete();
 	baton_yield();
 	if (others)
 		computation_resumed(uc);

@@ -18,7 +18,7 @@ _STRONGEST_FIRST = (
     "registered with an RDMA device",
     "is not known to rdb",
     "may be written by other ranks",
-    "may be written by other processes",
+    "may be written by processes outside this rank",
 )
 _REASON = re.compile(r"event \d+: ([^:]*)")
 _REFUSED = re.compile(r"([\w ]+) cannot be recorded")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import mmap
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,15 +106,14 @@ SHARED = """
 #include <unistd.h>
 int main(int argc, char **argv)
 {
-	const int other = !strcmp(argv[1], "other"), keeps = !strcmp(argv[1], "keeps");
+	const int child = !strcmp(argv[1], "child"), keeps = argc > 3;
 	int ready[2], c = 0;
-	char name[64];
-	snprintf(name, sizeof(name), "/rdb-test-%d", getpid());
-	int fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	const char *name = argv[2];
+	int fd = shm_open(name, O_RDWR | O_CREAT, 0600);
 	if (fd < 0 || ftruncate(fd, 1024) || pipe(ready))
 		return 1;
 	pid_t pid = 0;
-	if (other && !(pid = fork())) {
+	if (child && !(pid = fork())) {
 		char byte;
 		close(ready[1]);
 		return (int)read(ready[0], &byte, 1); /* with the descriptor, until the other one ends */
@@ -122,17 +124,26 @@ int main(int argc, char **argv)
 		c = getppid() == 0;
 	c += p[1];
 	munmap(p, 1024);
-	shm_unlink(name);
 	printf("%d\\n", c);
 	return 0;
 }
 """
 
 
-@pytest.mark.parametrize("how", ["alone", "other", "keeps"])
-def test_shared_memory_for_a_moment(rdb: Rdb, build_text: Callable[..., Path], how: str) -> None:
-    """A library that writes down there that it is loaded: nothing can differ."""
-    done = rdb("run", "--name", "moment", "--", build_text("moment", SHARED), how)
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("how", ["alone", "child", "outsider"])
+def test_shared_memory_for_a_moment(
+    rdb: Rdb, build_text: Callable[..., Path], how: str, keeps: bool
+) -> None:
+    """A library that writes down there that it is loaded: nothing can differ, unless a process has
+    the memory that is not recorded."""
+    program = build_text("moment", SHARED)
+    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="rdb-test-") as file:
+        file.truncate(1024)
+        options = (how, f"/{Path(file.name).name}", *(["keeps"] if keeps else []))
+        with mmap.mmap(file.fileno(), 1024) if how == "outsider" else contextlib.nullcontext():
+            done = rdb("run", "--name", "moment", "--", program, *options)
     assert (done.returncode, done.stdout) == (0, "111\n"), done.stderr
-    assert ("may not replay" in done.stderr) == (how != "alone"), done.stderr
+    said = "may be written by processes outside this rank" in done.stderr
+    assert said == (how == "outsider"), done.stderr
     replay_agrees(rdb, "moment")

@@ -1,0 +1,310 @@
+#include "space/floors.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/lower.h"
+#include "base/private_file.h"
+#include "space/rank_dir.h"
+
+enum { PLACES = 2047, PLACE_BITS = 11, FLOORS = 1 << 16, LOOK_MS = 20, LONGEST_MS = 10000 };
+
+struct place {
+	uint32_t pid;    /* 0: free */
+	uint32_t wanted; /* futex: how often others have begun to wait for what the process has */
+	uint32_t waits;  /* for this floor, plus 1; 0: it does not wait */
+	uint64_t asked;  /* the number of its request, while it waits for floors or has them; else 0 */
+};
+
+/* The file's contents.  A right to a floor is a request and its place: one that a dead process has left is never that
+ * of a process which takes its place. */
+struct floors {
+	uint64_t requests;      /* number of the last request */
+	uint32_t used;          /* places from here on have never been taken */
+	uint32_t right[FLOORS]; /* futexes: of the process that has the floor; 0: nobody */
+	struct place places[PLACES];
+};
+
+static struct floors *floors;
+static struct place *own; /* NULL: we do not take part */
+static struct {
+	uint32_t floor[FLOORS_MOST]; /* ascending, so that processes which wait for each other are impossible */
+	unsigned n;
+} set;
+
+static uint32_t right_of(const struct place *p)
+{
+	const uint64_t asked = __atomic_load_n(&p->asked, __ATOMIC_SEQ_CST);
+	return asked ? (uint32_t)(asked << PLACE_BITS | ((uint64_t)(p - floors->places) + 1)) : 0;
+}
+
+static struct place *place_of(uint32_t right)
+{
+	return &floors->places[(right & ((1u << PLACE_BITS) - 1)) - 1];
+}
+
+static long wait_while(uint32_t *word, uint32_t value, long ms)
+{
+	const struct timespec at_most = {ms / 1000, ms % 1000 * 1000000};
+	return raw_syscall(SYS_futex, (long)word, FUTEX_WAIT, value, ms ? (long)&at_most : 0, 0, 0);
+}
+
+static void wake_all(uint32_t *word)
+{
+	raw_syscall(SYS_futex, (long)word, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
+}
+
+static uint32_t right(uint32_t floor)
+{
+	return __atomic_load_n(&floors->right[floor], __ATOMIC_SEQ_CST);
+}
+
+static bool passes(uint32_t floor, uint32_t before, uint32_t after)
+{
+	if (!__atomic_compare_exchange_n(&floors->right[floor], &before, after, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST))
+		return false;
+	wake_all(&floors->right[floor]);
+	return true;
+}
+
+/* proc(5), /proc/pid/stat: a zombie without threads has ended.  One whose first thread alone has ended has others. */
+static bool ended(uint32_t pid)
+{
+	char path[40], text[1024], state;
+	long threads;
+	if (!pid || raw_syscall(SYS_kill, pid, 0, 0, 0, 0, 0) == -ESRCH)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	const long n = fd < 0 ? -1 : raw_syscall(SYS_read, fd, (long)text, sizeof(text) - 1, 0, 0, 0);
+	if (fd >= 0)
+		close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	const char *after = strrchr(text, ')');
+	return after &&
+	       sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld", &state,
+		      &threads) == 2 &&
+	       (state == 'Z' || state == 'X') && threads <= 1;
+}
+
+static struct floors *map_file(void)
+{
+	char path[4096 + 16];
+	rank_dir(path, sizeof(path));
+	strcat(path, "/floors");
+	const int fd = private_create(AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	void *p = MAP_FAILED;
+	if (!posix_fallocate(fd, 0, sizeof(struct floors)))
+		p = mmap(NULL, sizeof(struct floors), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static bool take_place(struct place *p, uint32_t pid)
+{
+	uint32_t was = __atomic_load_n(&p->pid, __ATOMIC_SEQ_CST);
+	if (was && was != pid && !ended(was))
+		return false;
+	return __atomic_compare_exchange_n(&p->pid, &was, pid, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static void now_used(uint32_t n)
+{
+	uint32_t was = __atomic_load_n(&floors->used, __ATOMIC_SEQ_CST);
+	while (was < n &&
+	       !__atomic_compare_exchange_n(&floors->used, &was, n, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+int floors_join(void)
+{
+	if (!floors && !(floors = map_file()))
+		return -EIO;
+	set.n = 0;
+	for (uint32_t i = 0; i < PLACES; i++) {
+		struct place *p = &floors->places[i];
+		if (!take_place(p, (uint32_t)lower.pid))
+			continue;
+		__atomic_store_n(&p->waits, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&p->asked, 0, __ATOMIC_SEQ_CST);
+		now_used(i + 1);
+		own = p;
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+void floors_forked(void)
+{
+	own = NULL;
+}
+
+static void notify(struct place *p)
+{
+	__atomic_add_fetch(&p->wanted, 1, __ATOMIC_SEQ_CST);
+	wake_all(&p->wanted);
+}
+
+/* The right of the process that waits longest for the floor; 0: none waits. */
+static uint32_t longest(uint32_t floor)
+{
+	const struct place *found = NULL;
+	uint64_t first = UINT64_MAX;
+	const uint32_t used = __atomic_load_n(&floors->used, __ATOMIC_SEQ_CST);
+	for (const struct place *p = floors->places; p < floors->places + used; p++) {
+		const uint64_t asked = __atomic_load_n(&p->asked, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&p->waits, __ATOMIC_SEQ_CST) == floor + 1 && asked && asked < first) {
+			first = asked;
+			found = p;
+		}
+	}
+	return found ? right_of(found) : 0;
+}
+
+static void give(struct place *p)
+{
+	const uint32_t ours = right_of(p);
+	for (unsigned i = 0; ours && i < set.n; i++)
+		if (right(set.floor[i]) == ours)
+			passes(set.floor[i], ours, longest(set.floor[i]));
+	__atomic_store_n(&p->asked, 0, __ATOMIC_SEQ_CST);
+}
+
+void floors_give(void)
+{
+	if (own)
+		give(own);
+}
+
+void floors_leave(void)
+{
+	struct place *p = __atomic_exchange_n(&own, NULL, __ATOMIC_SEQ_CST);
+	if (!p)
+		return;
+	__atomic_store_n(&p->waits, 0, __ATOMIC_SEQ_CST);
+	give(p);   /* it keeps its place: until it has ended it still has the memory (floors_has) */
+	notify(p); /* a thread of ours may wait for others */
+}
+
+/* Nobody has this right any more: its process has ended, or left, or asks anew. */
+static bool lapsed(uint32_t right)
+{
+	struct place *p = place_of(right);
+	const uint32_t pid = __atomic_load_n(&p->pid, __ATOMIC_SEQ_CST);
+	return right_of(p) != right || ended(pid);
+}
+
+/* The process that has this right is dead or stopped: nobody is to hand it another floor. */
+static bool pass_over(uint32_t floor, uint32_t right, uint32_t ours)
+{
+	__atomic_store_n(&place_of(right)->waits, 0, __ATOMIC_SEQ_CST);
+	return passes(floor, right, ours);
+}
+
+static bool take(struct place *p, uint32_t floor)
+{
+	const uint32_t ours = right_of(p);
+	uint32_t held = 0; /* who has had the floor for the last `waited` ms, without waiting for another */
+	long waited = 0;
+	bool fair = true;
+	for (uint32_t now; own && (now = right(floor)) != ours;) {
+		/* each time, since pass_over() may have meant us, or the process that had the place before us */
+		__atomic_store_n(&p->waits, floor + 1, __ATOMIC_SEQ_CST);
+		if (!now) {
+			passes(floor, 0, ours);
+			continue;
+		}
+		struct place *holder = place_of(now);
+		if (now != held) {
+			held = now;
+			waited = 0;
+			notify(holder);
+		}
+		if (wait_while(&floors->right[floor], now, LOOK_MS) != -ETIMEDOUT)
+			continue;
+		waited = __atomic_load_n(&holder->waits, __ATOMIC_SEQ_CST) ? 0 : waited + LOOK_MS;
+		const bool nobody = lapsed(now);
+		if ((nobody || waited >= LONGEST_MS) && pass_over(floor, now, ours))
+			fair &= nobody;
+	}
+	__atomic_store_n(&p->waits, 0, __ATOMIC_SEQ_CST);
+	return fair;
+}
+
+static void add(uint64_t key)
+{
+	const uint32_t floor = (uint32_t)(key % FLOORS);
+	unsigned at = set.n;
+	while (at && set.floor[at - 1] >= floor)
+		at--;
+	if (set.n == FLOORS_MOST || (at < set.n && set.floor[at] == floor))
+		return;
+	memmove(set.floor + at + 1, set.floor + at, (set.n++ - at) * sizeof(*set.floor));
+	set.floor[at] = floor;
+}
+
+bool floors_take(const uint64_t *keys, unsigned n)
+{
+	struct place *p = own;
+	bool fair = true;
+	if (!p)
+		return true;
+	set.n = 0;
+	for (unsigned i = 0; i < n; i++)
+		add(keys[i]);
+	__atomic_store_n(&p->asked, __atomic_add_fetch(&floors->requests, 1, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i < set.n; i++)
+		fair &= take(p, set.floor[i]);
+	return fair;
+}
+
+/* Does another process wait for a floor that we have? */
+static bool others_wait(void)
+{
+	const uint32_t used = __atomic_load_n(&floors->used, __ATOMIC_SEQ_CST);
+	for (const struct place *p = floors->places; p < floors->places + used; p++) {
+		const uint32_t waits = __atomic_load_n(&p->waits, __ATOMIC_SEQ_CST);
+		for (unsigned i = 0; waits && p != own && i < set.n; i++)
+			if (set.floor[i] == waits - 1)
+				return true;
+	}
+	return false;
+}
+
+bool floors_await_others(void)
+{
+	struct place *p;
+	while ((p = own)) {
+		const uint32_t seen = __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
+		if (others_wait())
+			break;
+		wait_while(&p->wanted, seen, 0);
+	}
+	return own;
+}
+
+void floors_expect(uint32_t pid)
+{
+	for (uint32_t i = 0; own && i < PLACES; i++)
+		if (take_place(&floors->places[i], pid)) {
+			now_used(i + 1);
+			return;
+		}
+}
+
+bool floors_has(uint32_t pid)
+{
+	for (uint32_t i = 0; floors && i < floors->used; i++)
+		if (__atomic_load_n(&floors->places[i].pid, __ATOMIC_SEQ_CST) == pid)
+			return true;
+	return false;
+}

@@ -1,0 +1,131 @@
+#include "task/envoy.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include "arch/thread_pointer.h"
+#include "base/lower.h"
+#include "base/thread.h"
+#include "space/cautions.h"
+#include "space/floors.h"
+#include "space/shared_memory.h"
+#include "task/baton.h"
+
+static void call(void);
+
+static struct {
+	struct thread self;
+	uint32_t called; /* futex: counts calls */
+	bool begun;
+} envoy = {.self.stands_in = call};
+
+/* The envoy has the baton, and a thread of the program wants it. */
+static void call(void)
+{
+	__atomic_add_fetch(&envoy.called, 1, __ATOMIC_SEQ_CST);
+	raw_syscall(SYS_futex, (long)&envoy.called, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+static void too_much(void)
+{
+	static bool said;
+	if (!said)
+		caution("this process shares more than %d pieces of memory: it takes turns only with those that have the "
+			"others, and a replay may differ from here on",
+			FLOORS_MOST - 2);
+	said = true;
+}
+
+/* `key`: of memory that is about to be mapped; 0: none. */
+static void take_floors(uint64_t key)
+{
+	static uint64_t keys[FLOORS_MOST];
+	unsigned n = shared_keys(keys, FLOORS_MOST - 1);
+	if (key)
+		keys[n++] = key;
+	if (n >= FLOORS_MOST - 1)
+		too_much();
+	if (!floors_take(keys, n))
+		caution("another process that shares memory with this one had not given way for 10 seconds, and did not "
+			"wait in a way that rdb knows: a replay of either may differ from here on");
+	shared_others_ran();
+}
+
+static void give_floors(void)
+{
+	shared_settle();
+	floors_give();
+}
+
+static void *stand_in(void *arg)
+{
+	own_pointer_set((uint64_t)&envoy.self);
+	(void)arg;
+	while (floors_await_others()) {
+		const uint32_t called = __atomic_load_n(&envoy.called, __ATOMIC_SEQ_CST);
+		baton_take();
+		if (!recording()) /* all may run at once */
+			break;
+		give_floors();
+		while (__atomic_load_n(&envoy.called, __ATOMIC_SEQ_CST) == called && !baton_wanted())
+			raw_syscall(SYS_futex, (long)&envoy.called, FUTEX_WAIT_PRIVATE, called, 0, 0, 0);
+		take_floors(0);
+		baton_give();
+	}
+	return NULL;
+}
+
+static int start(void)
+{
+	pthread_attr_t attr;
+	pthread_t id;
+	int rc = pthread_attr_init(&attr);
+	if (rc)
+		return rc;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigset_t mask;
+	lower_block_signals(&mask);
+	rc = pthread_create(&id, &attr, stand_in, NULL);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
+
+static void cannot(int error)
+{
+	floors_leave();
+	lower.shares = false;
+	caution("this process cannot take turns with those with which it shares memory (%s): a replay may differ from "
+		"here on",
+		strerror(error));
+}
+
+void envoy_begin(uint64_t key)
+{
+	const bool begins = !envoy.begun;
+	envoy.begun = true;
+	int rc = begins ? -floors_join() : 0;
+	if (!rc && begins) {
+		lower.shares = true;
+		rc = start();
+	}
+	if (rc)
+		cannot(rc);
+	else if (lower.shares) {
+		give_floors();
+		take_floors(key);
+	}
+}
+
+void envoy_forked(void)
+{
+	envoy.begun = lower.shares = false;
+	floors_forked();
+}
+
+void envoy_leave(void)
+{
+	floors_leave();
+}

@@ -1,0 +1,132 @@
+/* shared_ways WAY HOW: three processes share memory in that way and hand on a number, 50 times round, by looking at it
+ * (spin), by looking and giving way (yield), or by semaphores in it (sem). */
+#include "calls.h"
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+enum { N = 3, ROUNDS = 50, LEN = 4096 };
+
+struct box {
+	atomic_int turn, joined;
+	volatile unsigned sum;
+	sem_t sem[N];
+};
+
+static void *map(int fd)
+{
+	void *p = mmap(NULL, LEN, PROT_READ | PROT_WRITE, fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+	NEED(p != MAP_FAILED);
+	return p;
+}
+
+static void play(struct box *b, int me, const char *how)
+{
+	const int sem = !strcmp(how, "sem"), yield = !strcmp(how, "yield");
+	unsigned h = 0;
+	char line[64];
+	atomic_fetch_add(&b->joined, 1);
+	while (b->joined < N)
+		sched_yield();
+	for (int r = 0; r < ROUNDS; r++) {
+		if (sem)
+			NEED(!sem_wait(&b->sem[me]));
+		while (!sem && atomic_load(&b->turn) % N != me)
+			if (yield)
+				sched_yield();
+		b->sum = b->sum * 31 + (unsigned)me;
+		h = h * 7 + b->sum;
+		atomic_fetch_add(&b->turn, 1);
+		if (sem)
+			NEED(!sem_post(&b->sem[(me + 1) % N]));
+	}
+	const int n = snprintf(line, sizeof(line), "%d %x\n", me, h);
+	NEED(write(1, line, (size_t)n) == n);
+	_exit(0);
+}
+
+static struct box *begun(struct box *b)
+{
+	for (int i = 0; i < N; i++)
+		NEED(!sem_init(&b->sem[i], 1, i == 0));
+	return b;
+}
+
+union control {
+	char bytes[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr head;
+};
+
+static void pass(int sock, int fd)
+{
+	union control u = {0};
+	struct iovec io = {"x", 1};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = &u, .msg_controllen = sizeof(u)};
+	u.head = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+	memcpy(CMSG_DATA(&u.head), &fd, sizeof(fd));
+	NEED(sendmsg(sock, &m, 0) == 1);
+}
+
+static int passed(int sock)
+{
+	union control u;
+	char byte;
+	int fd;
+	struct iovec io = {&byte, 1};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = &u, .msg_controllen = sizeof(u)};
+	NEED(recvmsg(sock, &m, 0) == 1);
+	memcpy(&fd, CMSG_DATA(&u.head), sizeof(fd));
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	const char *way = argv[1], *how = argv[2];
+	char name[64], me[8];
+	int fd = -1, socks[N][2], status, bad = 0;
+	struct box *b;
+	if (argc > 3) /* executed by one of the processes */
+		play(map(shm_open(argv[4], O_RDWR, 0600)), atoi(argv[3]), how);
+	snprintf(name, sizeof(name), "/rdb-ways-%d", getpid());
+	if (!strcmp(way, "memfd") || !strcmp(way, "passed"))
+		fd = memfd_create("ways", 0);
+	else if (!strcmp(way, "shm") || !strcmp(way, "exec"))
+		fd = shm_open(name, O_RDWR | O_CREAT, 0600);
+	NEED(fd < 0 || !ftruncate(fd, LEN));
+	for (int i = 0; i < N && !strcmp(way, "passed"); i++) { /* before the memory is mapped */
+		NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, socks[i]));
+		if (!fork()) {
+			close(fd);
+			play(map(passed(socks[i][1])), i, how);
+		}
+	}
+	if (!strcmp(way, "sysv")) {
+		const int id = shmget(IPC_PRIVATE, LEN, 0600 | IPC_CREAT);
+		b = shmat(id, NULL, 0);
+		NEED(b != (void *)-1 && !shmctl(id, IPC_RMID, NULL));
+		begun(b);
+	} else {
+		b = begun(map(fd));
+	}
+	for (int i = 0; i < N; i++) {
+		if (!strcmp(way, "passed")) {
+			pass(socks[i][0], fd);
+		} else if (!fork()) {
+			snprintf(me, sizeof(me), "%d", i);
+			if (!strcmp(way, "exec"))
+				execl(argv[0], argv[0], way, how, me, name, (char *)NULL);
+			play(b, i, how);
+		}
+	}
+	for (int i = 0; i < N; i++) {
+		NEED(wait(&status) > 0);
+		bad |= status;
+	}
+	printf("%x %d %d\n", b->sum, b->turn, bad);
+	shm_unlink(name);
+	return bad != 0;
+}
