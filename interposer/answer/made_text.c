@@ -16,7 +16,9 @@ int made_text_protection(int prot, bool own)
 {
 	if (own && !passing() && (prot & ALL) == ALL)
 		return prot & ~(PROT_READ | PROT_EXEC);
-	return made_text_unrun(prot) ? prot | PROT_READ : prot;
+	/* Executable memory can be read, as on a processor without protection keys (pkeys(7)), which the program is told
+	 * that it has: rdb reads it, too. */
+	return made_text_unrun(prot) || prot & PROT_EXEC ? prot | PROT_READ : prot;
 }
 
 struct stretch {
@@ -110,14 +112,11 @@ long made_text_protect(uint64_t start, uint64_t end, int prot)
 {
 	const bool own = prot & PROT_EXEC && !passing() && is_own(start, end);
 	const bool looks = own && !(prot & PROT_WRITE);
-	const int really = looks ? prot | PROT_READ : made_text_protection(prot, own);
+	const int really = made_text_protection(prot, own);
 	made_text_mapped(prot, shared_at(start), arena_file_at(start));
 	long rc = raw_syscall(SYS_mprotect, (long)start, (long)(end - start), really, 0, 0, 0);
-	if (!rc && looks) {
+	if (!rc && looks)
 		each_text(start, end, instructions_look_made);
-		if (prot != really)
-			rc = raw_syscall(SYS_mprotect, (long)start, (long)(end - start), prot, 0, 0, 0);
-	}
 	return rc;
 }
 
