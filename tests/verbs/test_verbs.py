@@ -112,11 +112,18 @@ def test_memory_polled_for_a_write_is_replayed_to_the_iteration(record) -> None:
     pair.replay()
 
 
-@pytest.mark.parametrize("kind", ["rc", "uc", "ud", "srq"])
-def test_pingpong_of_debian(kind: str, rdb_home: Path, tmp_path: Path) -> None:
+# -o, -O, -P: on-demand paging; -t: time stamps; -j: device memory; -N: ibv_wr_post(3); -c: checks
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        *((kind, "") for kind in ("rc", "uc", "ud", "srq")),
+        *(("rc", options) for options in ("-c -o -P", "-c -O", "-c -t", "-c -j", "-c -N")),
+    ],
+)
+def test_pingpong_of_debian(kind: str, options: str, rdb_home: Path, tmp_path: Path) -> None:
     program = f"ibv_{kind}_pingpong"
     assert shutil.which(program), "ibverbs-utils is one of the Makefile's packages"
-    pair = record_pingpong(program, tmp_path, "-n", "50")
+    pair = record_pingpong(program, tmp_path, "-n", "50", *options.split())
     pair.check()
     for out in pair.out:
         assert "50 iters in" in out
