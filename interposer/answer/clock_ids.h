@@ -14,9 +14,15 @@ static inline clockid_t clock_id_now(clockid_t clock)
 	const int number = ~(clock >> 3);
 	if (clock >= 0 || (clock & CLOCK_KIND) == CLOCK_KIND || !number)
 		return clock;
-	const int now = clock & CLOCK_OF_THREAD ? (int)threads_number_now((uint64_t)number)
-						: (int)threads_process_now((uint64_t)number);
-	return (clockid_t)(~(unsigned)now << 3 | ((unsigned)clock & 7));
+	return (clockid_t)(~(unsigned)threads_number_now((uint64_t)number) << 3 | ((unsigned)clock & 7));
+}
+
+static inline clockid_t clock_id_known(clockid_t clock)
+{
+	const int number = ~(clock >> 3);
+	if (clock >= 0 || (clock & CLOCK_KIND) == CLOCK_KIND || !number)
+		return clock;
+	return (clockid_t)(~(unsigned)threads_number_known(number) << 3 | ((unsigned)clock & 7));
 }
 
 /* Does the clock measure CPU time?  A replay cannot know its value. */

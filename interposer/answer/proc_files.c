@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/descriptors.h"
+#include "base/pids.h"
 #include "base/user.h"
 #include "space/arena.h"
 #include "space/ends.h"
@@ -176,20 +177,73 @@ static uint64_t *shown_as(struct signals_shown *shown, const char *line)
 	return NULL;
 }
 
-/* proc(5): the kernel's file with our own values for signals, filters and the number of threads. */
-static int put_status(int fd, const struct thread *t)
+/* A line of a status file with one id, in every namespace of which we know nothing. */
+static bool put_id(int fd, const char *line)
 {
-	static char text[16384];
+	static const struct {
+		const char *name;
+		int32_t (*known)(int32_t);
+	} rows[] = {{"Tgid:", threads_number_known},   {"Ngid:", threads_number_known},
+		    {"Pid:", threads_number_known},    {"PPid:", pid_parent_known},
+		    {"NStgid:", threads_number_known}, {"NSpid:", threads_number_known},
+		    {"NSpgid:", pid_group_known},      {"NSsid:", pid_session_known}};
+	char made[64];
+	for (unsigned i = 0; pids() && i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strncmp(line, rows[i].name, strlen(rows[i].name))) {
+			put(fd, made,
+			    (size_t)snprintf(made, sizeof(made), "%s\t%d\n", rows[i].name,
+					     rows[i].known(atoi(line + strlen(rows[i].name)))));
+			return true;
+		}
+	return false;
+}
+
+static ssize_t read_task(const struct thread *t, const char *name, char *text, size_t room)
+{
 	char path[64];
-	struct signals_shown shown = {0};
-	unsigned filters = 0; /* of the kernel */
-	snprintf(path, sizeof(path), "/proc/self/task/%d/status", t->carrier);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", t->carrier, name);
 	const int from = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (from < 0)
 		return from;
-	const ssize_t n = read(from, text, sizeof(text) - 1);
+	const ssize_t n = read(from, text, room - 1);
 	close(from);
 	text[n < 0 ? 0 : n] = 0;
+	return n;
+}
+
+/* proc(5): the kernel's file with the ids that the program knows. */
+static int put_stat(int fd, const struct thread *t)
+{
+	static char text[4096];
+	char made[64], state;
+	int parent, group, session, terminal, foreground, used = 0;
+	const ssize_t n = read_task(t, "stat", text, sizeof(text));
+	const char *name = strchr(text, '('), *rest = strrchr(text, ')');
+	if (n < 0)
+		return (int)n;
+	if (!name || !rest ||
+	    sscanf(rest, ") %c %d %d %d %d %d%n", &state, &parent, &group, &session, &terminal, &foreground, &used) !=
+		    6)
+		return -EIO;
+	put(fd, made, (size_t)snprintf(made, sizeof(made), "%d ", t->upper.tid));
+	put(fd, name, (size_t)(rest - name));
+	put(fd, made,
+	    (size_t)snprintf(made, sizeof(made), ") %c %d %d %d %d %d", state, pid_parent_known(parent),
+			     pid_group_known(group), pid_session_known(session), terminal,
+			     pid_group_known(foreground)));
+	put(fd, rest + used, strlen(rest + used));
+	return 0;
+}
+
+/* proc(5): the kernel's file with our own values for signals, filters, ids and the number of threads. */
+static int put_status(int fd, const struct thread *t)
+{
+	static char text[16384];
+	struct signals_shown shown = {0};
+	unsigned filters = 0; /* of the kernel */
+	const ssize_t n = read_task(t, "status", text, sizeof(text));
+	if (n < 0)
+		return (int)n;
 	for (int pass = 0; pass < 2; pass++) {
 		for (const char *line = text; *line;) {
 			const char *end = strchrnul(line, '\n');
@@ -213,7 +267,7 @@ static int put_status(int fd, const struct thread *t)
 						     seccomp_filters(t, filters)));
 			else if (pass && !strncmp(line, "Threads:", 8))
 				put(fd, made, (size_t)snprintf(made, sizeof(made), "Threads:\t%u\n", lower.threads));
-			else if (pass)
+			else if (pass && !put_id(fd, line))
 				put(fd, line, (size_t)(end - line));
 			line = end;
 		}
@@ -224,19 +278,20 @@ static int put_status(int fd, const struct thread *t)
 
 bool proc_files_open(int dir, const char *path, unsigned flags, long *result)
 {
-	static const char *const names[] = {"maps", "cmdline", "environ", "auxv"};
+	static const char *const names[] = {"maps", "cmdline", "environ", "auxv", "status", "stat"};
+	enum { STATUS = 4, STAT, NAMES };
 	char name[OWN_PROC_NAME];
 	unsigned which = 0;
 	int tid;
 	if (!lower.started || (flags & O_ACCMODE) != O_RDONLY || flags & O_PATH ||
 	    !own_proc_file(dir, path, name, &tid))
 		return false;
-	while (which < 4 && strcmp(name, names[which]))
+	while (which < NAMES && strcmp(name, names[which]))
 		which++;
-	const struct thread *t = which == 4 && !strcmp(name, "status") ? status_of(tid) : NULL;
-	if (which == 4 && !t)
+	const struct thread *t = which >= STATUS && which < NAMES ? status_of(tid) : NULL;
+	if ((which >= STATUS && !t) || (which == STAT && !pids()))
 		return false;
-	int fd = memfd_create(t ? "status" : names[which], flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	int fd = memfd_create(names[which], flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
 	*result = fd < 0 ? -errno : fd;
 	if (fd < 0)
 		return true;
@@ -247,7 +302,8 @@ bool proc_files_open(int dir, const char *path, unsigned flags, long *result)
 	case 0: rc = put_maps(fd); break;
 	case 1: put_arguments(fd); break;
 	case 2: put_memory(fd, lower.upper.variables, lower.upper.strings_end); break;
-	case 4: rc = put_status(fd, t); break;
+	case STATUS: rc = put_status(fd, t); break;
+	case STAT: rc = put_stat(fd, t); break;
 	case 3: put(fd, (const char *)lower.upper.auxv_addr, lower.upper.auxv_len); break;
 	}
 	if (passing())
@@ -259,16 +315,13 @@ bool proc_files_open(int dir, const char *path, unsigned flags, long *result)
 	return true;
 }
 
-static bool lists_descriptors(int fd)
+static bool target_of(int fd, char target[64])
 {
-	char link[32], target[64];
+	char link[32];
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t n = readlink(link, target, sizeof(target) - 1);
-	if (n < 0)
-		return false;
-	target[n] = 0;
-	const char *name = own_proc_below(target);
-	return name && (!strcmp(name, "fd") || !strcmp(name, "fdinfo"));
+	ssize_t n = readlink(link, target, 63);
+	target[n < 0 ? 0 : n] = 0;
+	return n > 0;
 }
 
 /* getdents(2): the record's length is at the same offset in both forms, the name is not */
@@ -290,19 +343,52 @@ static long without_ours(long nr, char *entries, long len)
 	return kept;
 }
 
+/* Processes and threads by the names that the program knows. `out` has twice the room. */
+static long with_ids(long nr, const char *entries, long len, char *out)
+{
+	const size_t name_at = nr == SYS_getdents64 ? 19 : 18;
+	long made = 0;
+	for (long at = 0; at < len;) {
+		uint16_t size, now;
+		char *end;
+		memcpy(&size, entries + at + 16, sizeof(size));
+		const char *name = entries + at + name_at, type = entries[at + size - 1];
+		const long id = strtol(name, &end, 10);
+		char *to = out + made;
+		memcpy(to, entries + at, now = size);
+		if (end > name && !*end) {
+			const int n = snprintf(to + name_at, 16, "%d", threads_number_known((int32_t)id));
+			now = (uint16_t)((name_at + (size_t)n + 1 + (nr == SYS_getdents) + 7) & ~7ul);
+			if (nr == SYS_getdents)
+				to[now - 1] = type;
+			memcpy(to + 16, &now, sizeof(now));
+		}
+		made += now;
+		at += size;
+	}
+	return made;
+}
+
 bool proc_files_list(long nr, int fd, uint64_t entries, size_t size, long *result)
 {
-	char all[8192]; /* not read into the program's memory, which must not get the entries that are left out */
-	if (!lists_descriptors(fd))
+	/* not read into the program's memory, which must not get the entries that are left out */
+	char all[8192], shown[2 * sizeof(all)], target[64];
+	const char *name = target_of(fd, target) ? own_proc_below(target) : NULL;
+	int end = 0;
+	const bool descriptors = name && (!strcmp(name, "fd") || !strcmp(name, "fdinfo")),
+		   ids = pids() && (!strcmp(target, "/proc") || (sscanf(target, "/proc/%*u/task%n", &end) == 0 && end));
+	if (!descriptors && !ids)
 		return false;
+	if (ids)
+		size /= 2;
 	const off_t from = lseek(fd, 0, SEEK_CUR);
 	do {
 		*result = raw_syscall(nr, fd, (long)all, (long)(size < sizeof(all) ? size : sizeof(all)), 0, 0, 0);
 		if (*result <= 0)
 			return true;
-		*result = without_ours(nr, all, *result);
+		*result = ids ? with_ids(nr, all, *result, shown) : without_ours(nr, all, *result);
 	} while (!*result);
-	if (user_write(entries, all, (size_t)*result)) {
+	if (user_write(entries, ids ? shown : all, (size_t)*result)) {
 		*result = -EFAULT;
 		lseek(fd, from, SEEK_SET);
 	}

@@ -180,14 +180,13 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned number)
 {
 	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	lower.was_pid = 0; /* those ids belong to its parent (pids.h) */
-	lower.upper.first_pid = 0;
 	int rc = lower.opt.no_children ? 0 : boundary_dispatch_on();
 	if (rc)
 		rdb_fatal("child %d: cannot intercept system calls: %s", lower.pid, strerror(-rc));
+	const int32_t told = pid_known(lower.pid);
 	if (r->flags & CLONE_CHILD_SETTID)
 		/* failure is ignored, as in the kernel */
-		(void)user_write(r->child_tid, &lower.pid, sizeof(lower.pid));
+		(void)user_write(r->child_tid, &told, sizeof(told));
 	if (r->flags & CLONE_CLEAR_SIGHAND)
 		signals_clear_handlers();
 	if (r->flags & CLONE_SETTLS)
@@ -335,10 +334,10 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 		say_what_is_not_shared(r.flags);
 	if (pid > 0 && r.flags & CLONE_PIDFD)
 		event_out(ev, (void *)r.pidfd, sizeof(int));
-	const pid_t told = (pid_t)pid;
+	const pid_t told = pid_known((pid_t)pid);
 	if (pid > 0 && r.flags & CLONE_PARENT_SETTID && !user_write(r.parent_tid, &told, sizeof(told)))
 		event_out(ev, (void *)r.parent_tid, sizeof(told));
-	return pid;
+	return pid > 0 ? told : pid;
 }
 
 static unsigned add_option(const char **v, unsigned n, const char *name, const char *value)

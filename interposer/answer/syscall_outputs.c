@@ -336,7 +336,7 @@ void out_vm_read(struct event *ev)
 /* matters only if the other process is the program itself */
 void out_vm_write(struct event *ev)
 {
-	if (ev->result > 0 && threads_process_now(pid_now(A(0))) == (uint64_t)lower.pid)
+	if (ev->result > 0 && threads_number_now(A(0)) == (uint64_t)lower.pid)
 		out_iovec(ev, P(3), A(4), (uint64_t)ev->result);
 }
 

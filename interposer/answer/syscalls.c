@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sys/ipc.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -21,13 +20,12 @@
 #include "answer/ioctls.h"
 #include "answer/kept_files.h"
 #include "answer/other_names.h"
-#include "answer/clock_ids.h"
 #include "answer/device_paths.h"
 #include "answer/memory_calls.h"
 #include "space/shared_memory.h"
 #include "answer/prctl_calls.h"
 #include "answer/proc_files.h"
-#include "base/pids.h"
+#include "answer/pid_calls.h"
 #include "answer/process.h"
 #include "task/signal_queue.h"
 #include "task/queued_to.h"
@@ -97,11 +95,15 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	long made;
 	char room[2][LONGEST], device[LONGEST];
 	siginfo_t marked;
+	struct pid_room ids;
 	uint64_t mask;
 	const bool masked = mask_of_call(ev, &mask);
 	bool done = false;
+	int64_t linked;
 	memcpy(a, ev->args, sizeof(a));
-	pids_in(ev->nr, a);
+	pids_in(ev->nr, a, &ids);
+	if (pids_link(ev->nr, a, &linked))
+		return (long)linked;
 	if (ev->waited_ns && waited_before(ev, a, &left))
 		return 0;
 	device_paths(ev->nr, a, device);
@@ -124,41 +126,14 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_clone3: return process_fork(ev, uc, in_child);
 	case SYS_execve:
 	case SYS_execveat: return process_exec(ev, a);
-	case SYS_kill:
-	case SYS_rt_sigqueueinfo: a[0] = threads_process_now(a[0]); break;
-	case SYS_tgkill:
 	case SYS_rt_tgsigqueueinfo:
-		a[0] = threads_process_now(a[0]);
-		a[1] = threads_number_now(a[1]);
-		if (ev->nr == SYS_rt_tgsigqueueinfo && a[0] == (uint64_t)lower.pid)
+		if (a[0] == (uint64_t)lower.pid)
 			a[3] = queued_to(a[2], a[3], &marked);
 		break;
-	case SYS_tkill:
-	case SYS_sched_setaffinity:
-	case SYS_sched_getaffinity:
-	case SYS_sched_setparam:
-	case SYS_sched_getparam:
-	case SYS_sched_setscheduler:
-	case SYS_sched_getscheduler:
-	case SYS_sched_setattr:
-	case SYS_sched_getattr:
-	case SYS_sched_rr_get_interval: a[0] = threads_number_now(a[0]); break;
-	case SYS_clock_gettime:
-	case SYS_clock_getres:
-	case SYS_clock_settime:
-	case SYS_clock_nanosleep: a[0] = (uint64_t)clock_id_now((clockid_t)a[0]); break;
 	case SYS_timer_settime:
 	case SYS_timer_delete: return timer_set_or_deleted((long)ev->nr, a);
 	case SYS_timer_create: return other_names->timer_create(a[0], a[1], a[2]);
-	case SYS_setpriority:
-	case SYS_getpriority:
-		if (a[0] == PRIO_PROCESS)
-			a[1] = threads_number_now(a[1]);
-		break;
-	case SYS_gettid:
-		if (lower.upper.first_pid)
-			return thread_self()->upper.tid;
-		break;
+	case SYS_gettid: return thread_self()->upper.tid;
 	case SYS_shmctl:
 		if ((int)a[1] == IPC_RMID || (int)a[1] == IPC_SET || (int)a[1] == IPC_STAT)
 			a[0] = other_names->segment(a[0]);

@@ -87,7 +87,7 @@ struct upper_state {
 	uint64_t auxv_addr, auxv_len;
 	uint64_t arguments, variables, strings_end; /* the strings of argv and, behind them, of the environment */
 	uint32_t threads_made;                      /* the newest thread's number */
-	uint32_t first_pid;                         /* branch: the program's pid at its first start; 0: unchanged */
+	int32_t pid;                                /* the program's pid, as it knows it (base/pids.h) */
 	uint32_t traps;                             /* instructions that trap in the upper half (instructions.h) */
 	uint32_t not_dumpable; /* 1 minus the value that PR_GET_DUMPABLE tells the program (prctl_calls.h) */
 	struct upper_sigaction {
@@ -108,7 +108,6 @@ struct lower {
 	unsigned threads;      /* alive */
 	bool shares;           /* it takes turns with other processes (task/envoy.h) */
 	pid_t pid;
-	pid_t was_pid; /* pid of the program before the restart; 0: not restarted */
 	int lowest_fd; /* our descriptors have this number or a higher one */
 	struct upper_state upper;
 };

@@ -2,11 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+/* include/linux/threads.h, PID_MAX_LIMIT: the kernel's ids are smaller */
+enum { IDS = 1 << 22, NOBODY = IDS };
 
 static struct {
 	struct pids *all;
@@ -42,106 +42,89 @@ const char *pids_path(void)
 	return own.path;
 }
 
+void pids_thread(int32_t known)
+{
+	const uint32_t i = own.all ? __atomic_fetch_add(&own.all->nthreads, 1, __ATOMIC_SEQ_CST) : PIDS_ALSO;
+	if (i < PIDS_ALSO)
+		own.all->threads[i] = known;
+}
+
+static const struct pid_pair *outside(unsigned i)
+{
+	const struct pid_pair *const of[] = {&own.all->parent, &own.all->group, &own.all->session};
+	return i < 3 ? of[i] : NULL;
+}
+
+/* What the program means by the id, all of whose threads and processes may have ended; 0: nothing of before the
+ * restart. */
+static int32_t meant(int32_t known)
+{
+	const struct pid_pair *one;
+	for (uint32_t i = 0; i < own.all->n; i++)
+		if (own.all->list[i].known == known)
+			return own.all->list[i].now ? own.all->list[i].now : NOBODY;
+	for (unsigned i = 0; (one = outside(i)); i++)
+		if (one->known == known)
+			return one->now;
+	for (uint32_t i = 0; i < own.all->nthreads && i < PIDS_ALSO; i++)
+		if (own.all->threads[i] == known)
+			return NOBODY;
+	return 0;
+}
+
 uint64_t pid_now(uint64_t known)
 {
 	const int32_t pid = (int32_t)known, number = pid < 0 ? -pid : pid;
-	for (uint32_t i = 0; own.all && pid && i < own.all->n; i++)
-		if (own.all->list[i].known == number && own.all->list[i].now)
-			return (uint64_t)(int64_t)(pid < 0 ? -own.all->list[i].now : own.all->list[i].now);
-	for (uint32_t i = 0; own.all && pid && i < own.all->nalso && i < PIDS_ALSO; i++)
-		if (own.all->also[i].known == number)
-			return (uint64_t)(int64_t)(pid < 0 ? -own.all->also[i].now : own.all->also[i].now);
-	return known;
-}
-
-void pids_also(int32_t known, int32_t now)
-{
-	const uint32_t i = own.all ? __atomic_fetch_add(&own.all->nalso, 1, __ATOMIC_SEQ_CST) : PIDS_ALSO;
-	if (i >= PIDS_ALSO)
-		return;
-	own.all->also[i].now = now;
-	own.all->also[i].known = known;
+	if (!own.all || number <= 0)
+		return known;
+	const int32_t before = meant(number), now = before ? before : number > IDS ? number % IDS : number;
+	return (uint64_t)(int64_t)(pid < 0 ? -now : now);
 }
 
 int32_t pid_known(int32_t now)
 {
-	for (uint32_t i = 0; own.all && now > 0 && i < own.all->n; i++)
+	const struct pid_pair *one;
+	if (!own.all || now <= 0)
+		return now;
+	for (uint32_t i = 0; i < own.all->n; i++)
 		if (own.all->list[i].now == now)
 			return own.all->list[i].known;
+	for (unsigned i = 0; (one = outside(i)); i++)
+		if (one->now == now)
+			return one->known;
+	while (meant(now))
+		now += IDS;
 	return now;
 }
 
-void pids_in(uint64_t nr, uint64_t a[6])
+int32_t pid_parent_known(int32_t now)
 {
-	if (!own.all)
-		return;
-	switch (nr) {
-	case SYS_setpgid: a[1] = pid_now(a[1]); /* fall through */
-	case SYS_kill:
-	case SYS_wait4:
-	case SYS_getpgid:
-	case SYS_getsid:
-	case SYS_prlimit64:
-	case SYS_pidfd_open:
-	case SYS_process_vm_readv:
-	case SYS_process_vm_writev:
-	case SYS_migrate_pages:
-	case SYS_move_pages:
-	case SYS_rt_sigqueueinfo: a[0] = pid_now(a[0]); break;
-	case SYS_kcmp:
-		a[0] = pid_now(a[0]);
-		a[1] = pid_now(a[1]);
-		break;
-	case SYS_fcntl:
-		if (a[1] == F_SETOWN)
-			a[2] = pid_now(a[2]);
-		break;
-	case SYS_ioprio_get:
-	case SYS_ioprio_set: /* ioprio_set(2): 1 a thread, 2 a group of processes */
-		if (a[0] == 1 || a[0] == 2)
-			a[1] = pid_now(a[1]);
-		break;
-	case SYS_getpriority:
-	case SYS_setpriority:
-		if (a[0] == PRIO_PGRP)
-			a[1] = pid_now(a[1]);
-		break;
-	case SYS_waitid:
-		if (a[0] == P_PID || a[0] == P_PGID)
-			a[1] = pid_now(a[1]);
-		break;
-	}
+	return own.all && now && own.all->parent.now == now ? own.all->parent.known : pid_known(now);
 }
 
-int64_t pids_out(uint64_t nr, const uint64_t args[6], int64_t result)
+int32_t pid_group_known(int32_t now)
 {
-	if (!own.all || result < 0)
-		return result;
-	switch (nr) {
-	case SYS_getpid:
-	case SYS_getppid:
-	case SYS_getpgrp:
-	case SYS_getpgid:
-	case SYS_getsid:
-	case SYS_wait4: return pid_known((int32_t)result);
-	case SYS_fcntl: {
-		struct f_owner_ex *owner = (struct f_owner_ex *)args[2];
-		if (args[1] == F_GETOWN_EX)
-			owner->pid = pid_known(owner->pid);
-		return args[1] == F_GETOWN ? pid_known((int32_t)result) : result;
-	}
-	case SYS_waitid: {
-		siginfo_t *info = (siginfo_t *)args[2];
-		if (info && info->si_pid)
-			info->si_pid = pid_known(info->si_pid);
-		return result;
-	}
-	default: return result;
-	}
+	return own.all && now && own.all->group.now == now ? own.all->group.known : pid_known(now);
+}
+
+int32_t pid_session_known(int32_t now)
+{
+	return own.all && now && own.all->session.now == now ? own.all->session.known : pid_known(now);
+}
+
+bool pid_of_signal(const siginfo_t *info)
+{
+	return info->si_signo == SIGCHLD || (info->si_code <= 0 && info->si_code != SI_TIMER);
 }
 
 void pids_signal(siginfo_t *info)
 {
-	if (own.all && (info->si_signo == SIGCHLD || (info->si_code <= 0 && info->si_code != SI_TIMER)))
+	if (pid_of_signal(info))
 		info->si_pid = pid_known(info->si_pid);
+}
+
+void pids_signal_now(siginfo_t *info)
+{
+	if (pid_of_signal(info))
+		info->si_pid = (pid_t)pid_now((uint64_t)info->si_pid);
 }

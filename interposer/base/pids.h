@@ -1,11 +1,12 @@
-/* Process ids in a restarted job: its programs know the ids from before the restart. One file holds the table for all
- * processes of the tree, and for those they start later. */
+/* Process ids in a restarted job: its programs know the ids from before the restart, and each other process by an id
+ * that is none of these.  One file holds the table for all processes of the tree, and for those they start later. */
 #ifndef RDB_PIDS_H
 #define RDB_PIDS_H
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { PIDS = 256, PIDS_ALSO = 64 };
+enum { PIDS = 256, PIDS_ALSO = 4096 };
 
 struct pid_entry {
 	int32_t known, now; /* as the program knows it; as the kernel does, 0: not started yet */
@@ -14,29 +15,37 @@ struct pid_entry {
 	int32_t session;    /* session, likewise */
 };
 
+struct pid_pair {
+	int32_t known, now; /* 0, 0: not known */
+};
+
 struct pids {
-	uint32_t n, refused, shared, nalso;
+	uint32_t n, refused, shared, nthreads;
 	struct pid_entry list[PIDS];
-	/* Ids from before earlier restarts, or of a process that was restarted alone: its children may know them. */
-	struct {
-		int32_t known, now;
-	} also[PIDS_ALSO];
+	/* What the first process knows of the world outside of the tree. */
+	struct pid_pair parent, group, session;
+	int32_t threads[PIDS_ALSO]; /* ids of restored threads, which nothing else gets */
 };
 
 /* Maps the table, which the process that starts the restart has made. 0 or -errno. */
 int pids_open(const char *path);
-struct pids *pids(void); /* NULL: not restarted, or a program without child processes */
+struct pids *pids(void); /* NULL: not restarted */
 const char *pids_path(void);
-/* Adds a further id by which a process was known. */
-void pids_also(int32_t known, int32_t now);
+/* The program knows a thread by this id. */
+void pids_thread(int32_t known);
 
-/* Translate ids, with -N for a group as in system calls. Ids outside the tree stay as they are. */
+/* Translate ids, with -N for a group as in system calls.  A process that the table does not have keeps its number, unless
+ * the program knows something else by it. */
 uint64_t pid_now(uint64_t known);
 int32_t pid_known(int32_t now);
-/* Translate in the arguments of a call before it is made; in its answer. */
-void pids_in(uint64_t nr, uint64_t args[6]);
-int64_t pids_out(uint64_t nr, const uint64_t args[6], int64_t result);
-/* Translates the sender's id. */
+/* The same for what getppid(2), getpgid(2) and getsid(2) answer. */
+int32_t pid_parent_known(int32_t now);
+int32_t pid_group_known(int32_t now);
+int32_t pid_session_known(int32_t now);
+/* Has the signal's sender an id there? */
+bool pid_of_signal(const siginfo_t *info);
+/* Translates the sender's id: of a signal that has come; before it goes back to the kernel. */
 void pids_signal(siginfo_t *info);
+void pids_signal_now(siginfo_t *info);
 
 #endif

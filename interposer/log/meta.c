@@ -100,9 +100,9 @@ void meta_log(const char *path)
 	if (gethostname(host, sizeof(host) - 1))
 		strcpy(host, "?");
 	meta.len = 0;
-	add("{\"version\":%d,\"rank\":%d,\"world_first\":%d,\"appnum\":%d,\"pid\":%d,\"machine\":\"%s\",\"started_ns\":%lu,\"exe\":",
-	    RDB_LOG_VERSION, lower.opt.rank, lower.opt.world_first, lower.opt.appnum, lower.pid, ELF_PLATFORM,
-	    (unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
+	add("{\"version\":%d,\"rank\":%d,\"world_first\":%d,\"appnum\":%d,\"pid\":%d,\"known_pid\":%d,\"machine\":\"%s\",\"started_ns\":%lu,\"exe\":",
+	    RDB_LOG_VERSION, lower.opt.rank, lower.opt.world_first, lower.opt.appnum, lower.pid, lower.upper.pid,
+	    ELF_PLATFORM, (unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
 	add_string(path);
 	add(",\"cwd\":");
 	add_string(cwd);

@@ -102,6 +102,7 @@ static int record(char **envp)
 	if (rc)
 		rdb_warn("%s: %s: the process IDs that the program knows are not translated to those of now",
 			 lower.opt.pids, strerror(-rc));
+	thread_self()->upper.tid = lower.upper.pid = pid_known(lower.pid);
 	int program = lower.opt.exe_fd ? lower_fd(lower.opt.exe_fd)
 				       : program_find(lower.opt.exe ? lower.opt.exe : lower.opt.argv[0]);
 	rc = program < 0 ? program : program_path(program, path);

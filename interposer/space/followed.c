@@ -12,6 +12,7 @@
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
 #include "base/descriptors.h"
+#include "base/pids.h"
 
 bool followed_never(int fd)
 {
@@ -260,7 +261,7 @@ void followed_written(struct event *ev)
 	if (fd >= 0)
 		wrote(ev, fd);
 	if (ev->kind == LOG_SYSCALL && ev->nr == SYS_process_vm_writev && ev->result > 0 &&
-	    (pid_t)ev->args[0] != lower.pid)
+	    (pid_t)pid_now(ev->args[0]) != lower.pid)
 		other_memory((pid_t)ev->args[0]);
 	if (ev->kind != LOG_SYSCALL || ev->nr != SYS_truncate || ev->result)
 		return;

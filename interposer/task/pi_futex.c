@@ -3,6 +3,7 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include "base/pids.h"
 #include "base/user.h"
 #include "task/signals.h"
 #include "task/baton.h"
@@ -62,13 +63,13 @@ static long wait_for(uint32_t *word, uint32_t v, const uint64_t *a)
 	return r == -EAGAIN || (again && r == -ETIMEDOUT) ? 0 : r;
 }
 
-/* Why there is no waiting for the owner; 0: there is.  After a restart the numbers in words are not the kernel's. */
+/* Why there is no waiting for the owner; 0: there is. */
 static long no_owner(uint32_t v)
 {
 	const uint32_t tid = v & FUTEX_TID_MASK;
-	if (thread_known_as(thread_self(), (int32_t)tid))
+	if (thread_self()->upper.tid == (int32_t)tid)
 		return -EDEADLK;
-	return tid && !lower.upper.first_pid && raw_syscall(SYS_kill, tid, 0, 0, 0, 0, 0) == -ESRCH ? -ESRCH : 0;
+	return tid && raw_syscall(SYS_kill, (long)threads_number_now(tid), 0, 0, 0, 0, 0) == -ESRCH ? -ESRCH : 0;
 }
 
 static long try_lock(uint32_t *word)
@@ -111,7 +112,7 @@ static long lock(uint32_t *word, const uint64_t *a)
 static long unlock(uint32_t *word, const uint64_t *a)
 {
 	uint32_t v = look(word);
-	if (!thread_known_as(thread_self(), (int32_t)(v & FUTEX_TID_MASK)))
+	if (thread_self()->upper.tid != (int32_t)(v & FUTEX_TID_MASK))
 		return -EPERM;
 	while (!set(word, v, 0))
 		v = look(word);
@@ -123,7 +124,7 @@ static long unlock(uint32_t *word, const uint64_t *a)
 
 static bool here(void)
 {
-	return recording() || lower.upper.first_pid;
+	return recording() || pids();
 }
 
 bool pi_futex_requeues(int op)

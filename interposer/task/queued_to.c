@@ -1,6 +1,6 @@
 #include "task/queued_to.h"
 #include <string.h>
-#include "base/user.h"
+#include "base/guarded_copy.h"
 #include "task/signal_frame.h"
 
 /* include/linux/signal_types.h: struct kernel_siginfo has 48 bytes.  Only faults use the last eight. */
@@ -17,7 +17,8 @@ static uint64_t spare(const siginfo_t *info)
 uint64_t queued_to(uint64_t sig, uint64_t info, siginfo_t *room)
 {
 	/* a signal like that of a fault goes to the thread in which it arrives */
-	if (sig < 1 || sig > 64 || (SYNCHRONOUS & BIT(sig)) || user_read(room, info, sizeof(*room)) || spare(room))
+	if (sig < 1 || sig > 64 || (SYNCHRONOUS & BIT(sig)) ||
+	    guarded_copy(room, (const void *)info, sizeof(*room)) != sizeof(*room) || spare(room))
 		return info;
 	queued_to_mark(room);
 	return (uint64_t)room;

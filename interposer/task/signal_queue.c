@@ -404,12 +404,23 @@ int signals_kept(struct table *list)
 	return rc;
 }
 
+void kept_signal_to_kernel(const struct kept_signal *one)
+{
+	siginfo_t info = one->info;
+	pids_signal_now(&info);
+	if (one->thread == SIGNAL_FOR_ANY)
+		raw_syscall(SYS_rt_sigqueueinfo, lower.pid, info.si_signo, (long)&info, 0, 0, 0);
+	else
+		raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), info.si_signo,
+			    (long)&info, 0, 0);
+}
+
 void signal_to_kernel(uint64_t set)
 {
-	siginfo_t info;
+	struct kept_signal one = {.thread = SIGNAL_FOR_ANY};
 	for (int sig = 1; sig <= 64; sig++)
-		while (set & BIT(sig) && take_out(sig, NULL, &info))
-			raw_syscall(SYS_rt_sigqueueinfo, lower.pid, sig, (long)&info, 0, 0, 0);
+		while (set & BIT(sig) && take_out(sig, NULL, &one.info))
+			kept_signal_to_kernel(&one);
 }
 
 void signals_forget(void)
@@ -428,10 +439,9 @@ void signals_give_back(void)
 	struct thread *self = thread_self();
 	/* the process's signals too, if another thread, which execve(2) ends, would take them again */
 	const bool all = threads_alive() > 1;
-	siginfo_t info;
+	struct kept_signal one = {.thread = self->upper.number};
 	for (int sig = 1; sig <= 64; sig++)
-		while (take_out(sig, self, &info) || (all && take_out(sig, NULL, &info)))
-			raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), sig,
-				    (long)&info, 0, 0);
+		while (take_out(sig, self, &one.info) || (all && take_out(sig, NULL, &one.info)))
+			kept_signal_to_kernel(&one);
 	signal_to_kernel(~0ul);
 }

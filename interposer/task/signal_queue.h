@@ -35,7 +35,8 @@ struct kept_signal {
 	siginfo_t info;
 };
 int signals_kept(struct table *list);
-/* Signals of the process in `set` go back to wait in the kernel. */
+/* The signal goes back to wait in the kernel; signals of the process in `set` do. */
+void kept_signal_to_kernel(const struct kept_signal *one);
 void signal_to_kernel(uint64_t set);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "crossing/arrivals.h"
 #include "base/monotonic.h"
+#include "base/pids.h"
 #include "base/guarded_copy.h"
 #include "base/user.h"
 #include "task/baton.h"
@@ -270,7 +271,7 @@ long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t siz
 	signals_hear(wanted);
 	signals_sync_kernel(self);
 	const int64_t until = timeout ? (int64_t)monotonic_ns() + longest.tv_sec * 1000000000l + longest.tv_nsec : 0;
-	bool given = false;
+	bool given = false, by_kernel = false;
 	long r = 0;
 	while (!r) {
 		const uint64_t kept = signal_first(wanted);
@@ -278,7 +279,8 @@ long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t siz
 		uint64_t in_kernel = wanted & signals_wait_in_kernel() & (kept - 1);
 		if (in_kernel)
 			r = raw_syscall(SYS_rt_sigtimedwait, (long)&in_kernel, (long)&got, (long)&left, 8, 0, 0);
-		if (in_kernel && r > 0)
+		by_kernel = in_kernel && r > 0;
+		if (by_kernel)
 			break;
 		r = 0;
 		if (signal_take(wanted, &got, &sig)) {
@@ -308,12 +310,15 @@ long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t siz
 		if (slept == SIGNALS_HALT)
 			stand_still();
 		self->awaited = 0;
-		if (in_kernel && slept > 0)
+		by_kernel = in_kernel && slept > 0;
+		if (by_kernel)
 			r = slept;
 		else if (signal_due(self) & ~wanted)
 			r = -EINTR;
 	}
 	baton_block_end(given);
+	if (by_kernel)
+		pids_signal(&got);
 	if (r > 0)
 		queued_to_unmark(&got);
 	return r > 0 && info && user_write(info, &got, sizeof(got)) ? -EFAULT : r;

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/pids.h"
 #include "task/baton.h"
 #include "crossing/boundary.h"
 
@@ -107,31 +108,26 @@ struct thread *threads_find(uint32_t number)
 	return t;
 }
 
-static bool process_known_as(int32_t pid)
-{
-	return pid && (pid == lower.was_pid || pid == (int32_t)lower.upper.first_pid);
-}
-
-bool thread_known_as(const struct thread *t, int32_t tid)
-{
-	return tid == t->upper.tid || (t->upper.number == 1 && process_known_as(tid));
-}
-
-uint64_t threads_process_now(uint64_t pid)
-{
-	return process_known_as((int32_t)pid) ? (uint64_t)lower.pid : pid;
-}
-
 uint64_t threads_number_now(uint64_t tid)
 {
-	if (!lower.upper.first_pid)
-		return tid; /* no restart */
+	if (!pids())
+		return tid;
 	uint64_t now = 0;
 	threads_walk_begin();
 	for (const struct thread *t = threads.first; t && !now; t = t->next)
 		now = t->upper.tid == (int32_t)tid ? (uint64_t)t->carrier : 0;
 	threads_walk_end();
-	return now ? now : threads_process_now(tid);
+	return now ? now : pid_now(tid);
+}
+
+int32_t threads_number_known(int32_t now)
+{
+	int32_t known = 0;
+	threads_walk_begin();
+	for (const struct thread *t = pids() ? threads.first : NULL; t && !known; t = t->next)
+		known = t->carrier == now ? t->upper.tid : 0;
+	threads_walk_end();
+	return known ? known : pid_known(now);
 }
 
 void thread_unwind(struct thread *t)
@@ -167,7 +163,7 @@ void threads_unlock(void)
 
 int threads_init(void)
 {
-	const struct upper_thread first = {.number = 1, .tid = (int32_t)lower.pid};
+	const struct upper_thread first = {.number = 1, .tid = lower.upper.pid = (int32_t)lower.pid};
 	struct thread *t = threads_add(&first);
 	if (!t)
 		return -ENOMEM;
@@ -190,7 +186,8 @@ void threads_forked(void)
 	}
 	lower.upper.threads_made = 1;
 	me->upper.number = 1;
-	me->upper.tid = me->carrier = (int32_t)lower.pid;
+	me->carrier = (int32_t)lower.pid;
+	me->upper.tid = lower.upper.pid = pid_known(me->carrier);
 	me->depth = 0;
 	me->frame = NULL;
 	me->deliver = false;

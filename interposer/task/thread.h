@@ -31,12 +31,10 @@ void threads_remove(struct thread *t, bool carrier_stays);
 /* True: upper memory and registers hold all that the threads are.  None is in an upcall, with frames of the lower half
  * under way, and the caller runs on from here. */
 bool threads_at_rest(void);
-/* Does the program know t by that number, now or from before a restart? */
-bool thread_known_as(const struct thread *t, int32_t tid);
-/* The kernel's number of the process or thread that the program knows by that number.  A restarted program knows
- * numbers from before, which may be somebody else's now. */
-uint64_t threads_process_now(uint64_t pid);
+/* The kernel's number of the process or thread that the program knows by that number, -N of a group; and the other way
+ * round (base/pids.h). */
 uint64_t threads_number_now(uint64_t tid);
+int32_t threads_number_known(int32_t now);
 /* Makes t's stacks and events as if it had not begun: it goes on from t->start. */
 void thread_unwind(struct thread *t);
 /* Without a recording threads run in parallel: around what they share in the lower half. */

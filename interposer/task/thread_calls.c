@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "arch/context.h"
 #include "arch/registers.h"
+#include "base/pids.h"
 #include "base/user.h"
 #include "space/cautions.h"
 #include "task/baton.h"
@@ -128,7 +129,7 @@ long thread_clone(struct event *ev, const ucontext_t *uc, const struct clone_req
 		threads_unlock();
 		return rc == -ENOMEM ? -EAGAIN : rc;
 	}
-	t->upper.tid = t->carrier;
+	t->upper.tid = pid_known(t->carrier);
 	if (r->flags & CLONE_PARENT_SETTID)
 		tell_tid(ev, r->parent_tid, t->upper.tid);
 	if (r->flags & CLONE_CHILD_SETTID)
@@ -197,7 +198,7 @@ static bool owner_died(uint64_t at)
 	uint32_t v;
 	if (at % sizeof(v) || user_read(&v, at, sizeof(v)))
 		return false;
-	while (thread_known_as(thread_self(), (int32_t)(v & FUTEX_TID_MASK))) {
+	while (thread_self()->upper.tid == (int32_t)(v & FUTEX_TID_MASK)) {
 		struct swap s = {(uint32_t *)at, v, (v & FUTEX_WAITERS) | FUTEX_OWNER_DIED};
 		if (!guarded_call(swap, &s))
 			return false;

@@ -31,7 +31,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 # Other files in a recording's directory; most describe what a branch began with.
 BESIDE = (
     r"cautions|sums|payload|descriptors|own-files|scheduling|timers|posix-timers|signals|was-(?:own-)?\d{1,9}"
-    r"|tree-began|tree-nodes|attributes|locks|known-as|pids|tree-pids|children-before|shared-\d{1,9}(?:-(?:was|reads|writes))?"
+    r"|tree-began|tree-nodes|attributes|locks|pids|tree-pids|children-before|shared-\d{1,9}(?:-(?:was|reads|writes))?"
     r"|shared-began|mapped-files|mapped-\d{1,9}-was"
     r"|mpi-objects|mpi-begun"
     r"|verbs-objects|verbs-begun|verbs-device|sockets-begun|sockets-had|mpi-file-\d{1,9}"

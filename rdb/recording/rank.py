@@ -243,7 +243,12 @@ class RankRecording:
     @cached_property
     def threads(self) -> list[RecordedThread]:
         """The program's threads; the first one is number 1."""
-        return read_threads(self._index, int(self.meta.get("pid", 0)))
+        return read_threads(self._index, self.known_pid)
+
+    @property
+    def known_pid(self) -> int:
+        """The program's process number, as the program knows it."""
+        return int(self.meta.get("known_pid", self.meta.get("pid", 0)))
 
     def records(self, first: int = 0, last: int | None = None) -> Iterator[Record]:
         """All records, events and others, from event `first` to event `last` inclusive."""

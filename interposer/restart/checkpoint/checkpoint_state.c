@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
@@ -22,6 +23,7 @@
 #include "restart/process/attributes.h"
 #include "restart/process/scheduling.h"
 #include "base/crc32c.h"
+#include "base/pids.h"
 #include "record/keep.h"
 #include "base/io.h"
 #include "base/private_file.h"
@@ -239,6 +241,9 @@ static int gather(unsigned number)
 	own.head.scheduling_len = own.scheduling.len;
 	own.head.attributes_len = own.attributes.len;
 	own.head.shared_len = own.shared.len;
+	own.head.parent = pid_parent_known((int32_t)raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0));
+	own.head.group = pid_group_known((int32_t)raw_syscall(SYS_getpgid, 0, 0, 0, 0, 0, 0));
+	own.head.session = pid_session_known((int32_t)raw_syscall(SYS_getsid, 0, 0, 0, 0, 0, 0));
 	rc = kept_signals_look(&own.head, &own.kept);
 	if (rc)
 		return rc;

@@ -31,7 +31,7 @@ uint64_t coordinated_newest(void);
 bool coordinated_due(void);
 
 #define STATE_MAGIC 0x657461746262646cull
-#define STATE_VERSION 12
+#define STATE_VERSION 13
 struct state_head {
 	uint64_t magic;
 	uint32_t version, check; /* crc32c_data of all of the file, with 0 in its place */
@@ -45,6 +45,7 @@ struct state_head {
 	uint64_t attributes_len;         /* limits and settings of prctl(2), */
 	uint64_t shared_len;             /* and memory that is mapped shared (own_shared.h) */
 	uint8_t timers[96];
+	int32_t parent, group, session, reserved; /* of the process, as the program knows them */
 };
 
 /* What an image does not keep of a thread. */

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "restart/process/timers.h"
+#include "base/pids.h"
 #include "base/descriptors.h"
 #include "answer/process.h"
 #include "task/signal_frame.h"
@@ -39,7 +40,10 @@ static bool next_in_kernel(uint64_t set, struct kept_signal *next)
 	const uint64_t one = BIT(sig);
 	*next = (struct kept_signal){.thread = for_thread(sig) ? thread_self()->upper.number : SIGNAL_FOR_ANY,
 				     .in_kernel = 1};
-	return raw_syscall(SYS_rt_sigtimedwait, (long)&one, (long)&next->info, (long)&at_once, 8, 0, 0) == sig;
+	if (raw_syscall(SYS_rt_sigtimedwait, (long)&one, (long)&next->info, (long)&at_once, 8, 0, 0) != sig)
+		return false;
+	pids_signal(&next->info);
+	return true;
 }
 
 /* Moves what waits in the kernel, with all signals blocked, to our own queue, except what a descriptor reads. */
@@ -55,15 +59,6 @@ static bool taken(uint64_t by_descriptor)
 		if (signal_due(t))
 			signals_remind(t);
 	return any;
-}
-
-void kept_signal_to_kernel(const struct kept_signal *one)
-{
-	if (one->thread == SIGNAL_FOR_ANY)
-		raw_syscall(SYS_rt_sigqueueinfo, lower.pid, one->info.si_signo, (long)&one->info, 0, 0, 0);
-	else
-		raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0),
-			    one->info.si_signo, (long)&one->info, 0, 0);
 }
 
 /* Signals for a descriptor stay in the kernel; the only way to look at them is to take them. */

@@ -12,7 +12,5 @@ struct kept_signals {
 
 /* Fills in the head: the lengths, and the interval timers.  0 or -errno. */
 int kept_signals_look(struct state_head *head, struct kept_signals *kept);
-/* In a restart, with signals blocked: the signal waits in the kernel again. */
-void kept_signal_to_kernel(const struct kept_signal *one);
 
 #endif

@@ -105,24 +105,18 @@ static void log_files(void)
 	log_reader_close(&r);
 }
 
-/* Children, and programs that they start, may know the process by any number that it has had. */
-static void known_as(int32_t was)
+/* Of a program without child processes: the table of ids that it shares with those it starts later. */
+static void make_pids(void)
 {
-	static int32_t had[PIDS_ALSO];
 	char path[4096];
-	size_t n = branch_file_load("known-as", had, sizeof(had) - sizeof(*had), sizeof(*had)) / sizeof(*had);
-	had[n++] = was;
-	branch_file_save("known-as", had, n * sizeof(*had));
-	if (!pids()) {
-		snprintf(path, sizeof(path), "%s/pids", lower.opt.branch);
-		const int fd = private_create(AT_FDCWD, path, O_RDWR | O_EXCL);
-		int rc = fd < 0 ? fd : ftruncate(fd, sizeof(struct pids)) ? -errno : pids_open(strdup(path));
-		if (rc)
-			live_refuse("%s: %s", path, strerror(-rc));
-		close(fd);
-	}
-	while (n)
-		pids_also(had[--n], (int32_t)lower.pid);
+	snprintf(path, sizeof(path), "%s/pids", lower.opt.branch);
+	const int fd = private_create(AT_FDCWD, path, O_RDWR | O_EXCL);
+	int rc = fd < 0 ? fd : ftruncate(fd, sizeof(struct pids)) ? -errno : pids_open(strdup(path));
+	if (rc)
+		live_refuse("%s: %s", path, strerror(-rc));
+	close(fd);
+	pids()->n = 1;
+	pids()->list[0] = (struct pid_entry){.known = lower.upper.pid, .now = lower.pid};
 }
 
 void live_as_branch(ucontext_t *uc, const struct mode *mode)
@@ -130,17 +124,14 @@ void live_as_branch(ucontext_t *uc, const struct mode *mode)
 	int rc = log_open(lower.opt.branch);
 	if (rc)
 		live_refuse("%s: the log cannot be created: %s", lower.opt.branch, strerror(-rc));
-	struct thread *first = threads_find(1);
 	lower.opt.dir = lower.opt.branch;
 	mode_switch(mode);
 	lower.event = 0;
-	if (first) {
-		lower.was_pid = first->upper.tid;
-		if (!lower.upper.first_pid)
-			lower.upper.first_pid = (uint32_t)lower.was_pid;
-		known_as(lower.was_pid);
-		first->upper.tid = (int32_t)lower.pid;
-	}
+	if (!pids())
+		make_pids();
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		if (t->upper.tid != lower.upper.pid)
+			pids_thread(t->upper.tid);
 	baton_reset();
 	meta_log(lower.upper.exe);
 	log_files();

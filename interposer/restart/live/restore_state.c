@@ -23,6 +23,7 @@
 #include "restart/sockets/sockets.h"
 #include "restart/process/timers.h"
 #include "base/crc32c.h"
+#include "base/pids.h"
 #include "base/private.h"
 #include "log/log_writer.h"
 #include "base/descriptors.h"
@@ -190,8 +191,6 @@ static void signals_again(void)
 		struct kept_signal *one = &signals[i];
 		siginfo_t *info = &one->info;
 		struct thread *t = one->thread == SIGNAL_FOR_ANY ? NULL : threads_find(one->thread);
-		if (info->si_code <= 0 && info->si_code != SI_TIMER && info->si_pid == lower.was_pid)
-			info->si_pid = lower.pid;
 		if (one->thread != SIGNAL_FOR_ANY && !t)
 			live_refuse("its threads are not those of the checkpoint");
 		if (one->in_kernel)
@@ -209,6 +208,29 @@ static void undo_begins(void)
 	const int rc = lower.opt.undo ? private_mkdir(dir) : 0;
 	if (rc)
 		live_refuse("%s: %s", dir, strerror(-rc));
+}
+
+static void again(long nr, int32_t *now, long asked, const char *what)
+{
+	const long rc = *now == lower.pid ? 0 : raw_syscall(nr, 0, 0, 0, 0, 0, 0);
+	if (rc < 0)
+		rdb_warn("rank %d: %s cannot be made again: %s", lower.opt.rank, what, strerror((int)-rc));
+	*now = (int32_t)raw_syscall(asked, 0, 0, 0, 0, 0, 0);
+}
+
+/* The session and the group that the process has made; of the other processes it goes on to know the numbers. */
+static void relations_again(void)
+{
+	const int32_t parent = (int32_t)raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	int32_t session = (int32_t)raw_syscall(SYS_getsid, 0, 0, 0, 0, 0, 0);
+	if (head.session == lower.upper.pid)
+		again(SYS_setsid, &session, SYS_getsid, "its session");
+	int32_t group = (int32_t)raw_syscall(SYS_getpgid, 0, 0, 0, 0, 0, 0);
+	if (head.group == lower.upper.pid)
+		again(SYS_setpgid, &group, SYS_getpgid, "its process group");
+	pids()->parent = (struct pid_pair){head.parent, parent};
+	pids()->group = (struct pid_pair){head.group, group};
+	pids()->session = (struct pid_pair){head.session, session};
 }
 
 void restore_state(ucontext_t *uc)
@@ -234,6 +256,7 @@ void restore_state(ucontext_t *uc)
 	name_threads();
 	undo_begins();
 	live_as_branch(uc, lower.opt.mode_after);
+	relations_again();
 	side_files_whole(lower.opt.branch);
 	signals_again();
 	if (coordinating())

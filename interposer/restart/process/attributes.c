@@ -80,7 +80,7 @@ void attributes_syscall(const struct event *ev)
 		break;
 	case SYS_setrlimit: limited(a[0], (const struct rlimit *)a[1]); break;
 	case SYS_prlimit64:
-		if (!a[0] || thread_known_as(threads_find(1), (int32_t)a[0]))
+		if (!a[0] || (int32_t)a[0] == lower.upper.pid)
 			limited(a[1], (const struct rlimit *)a[2]);
 		break;
 	}

@@ -242,7 +242,8 @@ static bool look_at(const char *text, struct posix_timer *t)
 		    : !strcmp(how, "thread") ? SIGEV_THREAD
 		    : !strcmp(whom, "tid")   ? SIGEV_THREAD_ID
 					     : SIGEV_SIGNAL;
-	t->thread = t->notify == SIGEV_THREAD_ID ? number : 0;
+	t->thread = t->notify == SIGEV_THREAD_ID ? threads_number_known(number) : 0;
+	t->clock = clock_id_known(t->clock);
 	return raw_syscall(SYS_timer_gettime, t->id, (long)&t->set, 0, 0, 0, 0) == 0;
 }
 

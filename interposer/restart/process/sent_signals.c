@@ -57,14 +57,13 @@ static void add(int sig, uint32_t thread, const siginfo_t *info)
 
 static bool own_process(uint64_t pid)
 {
-	const struct thread *first = threads_find(1);
-	return first && pid && thread_known_as(first, (int32_t)pid);
+	return (int32_t)pid == lower.upper.pid;
 }
 
 static void to_thread(uint64_t tid, int sig, const siginfo_t *info)
 {
 	for (const struct thread *t = threads_first(); t; t = t->next)
-		if (thread_known_as(t, (int32_t)tid))
+		if (t->upper.tid == (int32_t)tid)
 			add(sig, t->upper.number, info);
 }
 
@@ -141,7 +140,7 @@ void sent_signals_restore(void)
 		struct sent *s = &sent.list[i];
 		struct thread *t = s->thread ? threads_find(s->thread) : NULL;
 		if (s->info.si_code <= 0)
-			s->info.si_pid = lower.pid;
+			s->info.si_pid = lower.upper.pid;
 		if (t)
 			queued_to_mark(&s->info);
 		if ((!s->thread || t) && !ignored(s->sig))

@@ -34,7 +34,7 @@ from rdb.recording import EndKind, RankRecording
 from rdb.recording.log.record import NEVER
 from rdb.recording.processes import child_numbers
 
-_HEAD, _ENTRIES, _ALSO_BYTES = struct.Struct("<IIII"), 256, 64 * 8  # struct pids
+_HEAD, _ENTRIES, _REST_BYTES = struct.Struct("<IIII"), 256, 3 * 8 + 4096 * 4  # struct pids
 
 
 @dataclass(frozen=True)
@@ -346,9 +346,9 @@ def write_tree(
     with open(os.path.join(folder, "pids"), "xb", opener=opener) as file:
         file.write(_HEAD.pack(len(numbers), 0, 0, 0))
         for node in numbers:
-            known = node.pid or _own_pid(node.programs[0])
+            known = node.pid or node.programs[0].known_pid
             file.write(PID_ENTRY.pack(known, 0, 0, node.group, node.session))
-        file.truncate(_HEAD.size + _ENTRIES * PID_ENTRY.size + _ALSO_BYTES)
+        file.truncate(_HEAD.size + _ENTRIES * PID_ENTRY.size + _REST_BYTES)
     if len(numbers) > _ENTRIES:
         raise RdbError(
             f"a restart can bring back {_ENTRIES} processes at most, and here are {len(numbers)}",
@@ -369,10 +369,6 @@ def _begins(plan: TreePlan, node: Node, numbers: dict[Node, int]) -> BornNode:
         node in plan.told,
         plan.adopter(node) is not None,
     )
-
-
-def _own_pid(recording: RankRecording) -> int:
-    return int(recording.meta.get("pid", 0))
 
 
 @dataclass

@@ -124,7 +124,7 @@ class Tree:
     """All processes below one program of a rank."""
 
     def __init__(self, top: RankRecording) -> None:
-        self.top = Node(0, top.name, [top], pid=int(top.meta.get("pid", 0)))
+        self.top = Node(0, top.name, [top], pid=top.known_pid)
         self.nodes = [self.top]
         self.told: dict[Node, int] = {}
         """The place at which its parent received SIGCHLD for it."""
