@@ -20,6 +20,7 @@
 #include "crossing/hot_sites.h"
 #include "answer/instructions.h"
 #include "answer/made_text.h"
+#include "answer/hook_calls.h"
 #include "answer/memory_calls.h"
 #include "log/meta.h"
 #include "log/log_reader.h"
@@ -314,6 +315,7 @@ long memory_munmap(struct event *ev, ucontext_t *uc)
 	if (A(0) & (RDB_PAGE - 1) || !len || !rdb_is_upper_range(A(0), len))
 		return -EINVAL;
 	shared_sync_before(ev);
+	excluded_unmapped(A(0), A(0) + len);
 	return from_log() && ev->result < 0 ? ev->result : memory_unmap(A(0), len);
 }
 

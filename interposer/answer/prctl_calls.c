@@ -7,6 +7,7 @@
 #include "task/thread.h"
 #include "answer/unknown_calls.h"
 #include "include/rdb.h"
+#include "answer/hook_calls.h"
 #include "answer/prctl_calls.h"
 #include "answer/seccomp_calls.h"
 #include "answer/syscall_outputs.h"
@@ -36,6 +37,7 @@ bool prctl_answered(struct event *ev, long *result)
 			lower.mode->wanted();
 		*result = 0;
 		return true;
+	case RDB_PRCTL_HOOKS: *result = hook_answered(ev); return true;
 	case PR_GET_DUMPABLE: *result = 1 - (int)lower.upper.not_dumpable; return true;
 	case GET_AUXV: {
 		size_t n = A(2) < lower.upper.auxv_len ? A(2) : lower.upper.auxv_len;
@@ -114,6 +116,8 @@ bool prctl_answered(struct event *ev, long *result)
 
 void prctl_done(const struct event *ev)
 {
+	if (A(0) == RDB_PRCTL_HOOKS)
+		hook_done(ev);
 	if (ev->result)
 		return;
 	if (A(0) == PR_SET_NAME)

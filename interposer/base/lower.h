@@ -17,6 +17,7 @@
 enum check { CHECK_SAMPLE, CHECK_FULL, CHECK_OFF };
 
 #define MPI_STUBS 4
+#define EXCLUDED 64
 
 struct options {
 	const char *dir;                 /* the rank's directory */
@@ -90,6 +91,12 @@ struct upper_state {
 	int32_t pid;                                /* the program's pid, as it knows it (base/pids.h) */
 	uint32_t traps;                             /* instructions that trap in the upper half (instructions.h) */
 	uint32_t not_dumpable; /* 1 minus the value that PR_GET_DUMPABLE tells the program (prctl_calls.h) */
+	/* include/rdb.h */
+	uint32_t generation; /* number of restarts */
+	uint32_t hooked;     /* there are callbacks */
+	struct {
+		uint64_t start, end;
+	} excluded[EXCLUDED]; /* whole pages; start == end: none */
 	struct upper_sigaction {
 		uint64_t handler, flags, restorer, mask;
 	} sigactions[65];

@@ -97,6 +97,10 @@ struct mode {
 	/* A checkpoint is asked for by the program; by a signal or a timer. */
 	void (*wanted)(void);
 	void (*told)(bool by_timer);
+	/* A safe point of a program with callbacks (include/rdb.h).  True: a checkpoint is to be taken at it. */
+	bool (*point)(void);
+	/* The callbacks before it have run: it is taken when this event is over.  False: one has failed. */
+	void (*called)(bool whole);
 
 	/* ---- set in coordinated mode ---- */
 

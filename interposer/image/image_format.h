@@ -13,7 +13,7 @@
 #include "base/thread.h"
 
 #define RDB_IMAGE_MAGIC 0x676d696264720001ull
-#define RDB_IMAGE_VERSION 3
+#define RDB_IMAGE_VERSION 4
 
 enum image_section_kind {
 	IMAGE_STATE,   /* struct upper_state */

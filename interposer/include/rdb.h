@@ -1,15 +1,145 @@
-/* What a program may ask of rdb.  Needs no library, and does nothing when the program does not run under rdb. */
+/* What a program may ask of rdb.  Needs no library, and does nothing when the program does not run under rdb.
+ * docs/checkpoint.md says more. */
 #ifndef RDB_H
 #define RDB_H
+#include <stddef.h>
 #include <sys/prctl.h>
 
 #define RDB_PRCTL_CHECKPOINT 0x72646263
+#define RDB_PRCTL_HOOKS 0x72646268
+
+/* Second argument of RDB_PRCTL_HOOKS. */
+enum {
+	RDB_HOOKS_USED,       /* there are callbacks: checkpoints only at safe points */
+	RDB_HOOKS_POINT,      /* a safe point: 1 if a checkpoint is to be taken there */
+	RDB_HOOKS_TAKE,       /* the callbacks have run: take it now */
+	RDB_HOOKS_FAILED,     /* one of them has failed: do not take it */
+	RDB_HOOKS_GENERATION, /* number of restarts */
+	RDB_HOOKS_EXCLUDE,    /* address, length */
+	RDB_HOOKS_INCLUDE,    /* address */
+	RDB_HOOKS_DATA,       /* name, buffer, length */
+};
+
+enum rdb_when { RDB_BEFORE_CHECKPOINT, RDB_AFTER_CHECKPOINT, RDB_AFTER_RESTART };
+
+#define RDB_CALLBACKS 64
+
+/* One for the whole program.  Set by the functions below. */
+struct rdb_callbacks {
+	struct {
+		enum rdb_when when;
+		int (*call)(void *data);
+		void *data;
+	} list[RDB_CALLBACKS];
+	int n, generation, running;
+};
+__attribute__((weak)) struct rdb_callbacks rdb_callbacks;
+
+static inline int rdb_hooks_(int what, const void *a, unsigned long b, unsigned long c)
+{
+	return prctl(RDB_PRCTL_HOOKS, (unsigned long)what, (unsigned long)a, b, c);
+}
+
+/* The number of times that the program has been restarted; 0: never. */
+static inline int rdb_generation(void)
+{
+	const int n = rdb_hooks_(RDB_HOOKS_GENERATION, NULL, 0, 0);
+	return n < 0 ? 0 : n;
+}
+
+/* Has rdb call this function at safe points (below).  One before a checkpoint that returns another value than 0
+ * refuses it.  0; -1: not under rdb, or there are RDB_CALLBACKS already. */
+static inline int rdb_on(enum rdb_when when, int (*call)(void *data), void *data)
+{
+	struct rdb_callbacks *all = &rdb_callbacks;
+	if (all->n == RDB_CALLBACKS || rdb_hooks_(RDB_HOOKS_USED, NULL, 0, 0))
+		return -1;
+	if (!all->n)
+		all->generation = rdb_generation();
+	all->list[all->n].when = when;
+	all->list[all->n].call = call;
+	all->list[all->n++].data = data;
+	return 0;
+}
+
+/* Those before a checkpoint run from the newest to the oldest, the others from the oldest to the newest. */
+static inline int rdb_run_(enum rdb_when when)
+{
+	struct rdb_callbacks *all = &rdb_callbacks;
+	int failed = 0, i;
+	for (i = 0; i < all->n; i++) {
+		const int at = when == RDB_BEFORE_CHECKPOINT ? all->n - 1 - i : i;
+		if (all->list[at].when != when)
+			continue;
+#if defined(__cplusplus) && defined(__cpp_exceptions)
+		try {
+			failed |= all->list[at].call(all->list[at].data) != 0;
+		} catch (...) {
+			failed = 1;
+		}
+#else
+		failed |= all->list[at].call(all->list[at].data) != 0;
+#endif
+	}
+	return failed;
+}
+
+/* A place where callbacks may run and a checkpoint may be taken.  A program with callbacks has checkpoints nowhere else;
+ * its ranks must all come to such places, equally often.  1: a checkpoint was taken, or asked for; 0: none was. */
+static inline int rdb_safe_point(void)
+{
+	struct rdb_callbacks *all = &rdb_callbacks;
+	int taken = 0;
+	if (!all->n || all->running)
+		return 0;
+	all->running = 1;
+	if (rdb_generation() != all->generation) {
+		all->generation = rdb_generation();
+		rdb_run_(RDB_AFTER_RESTART);
+	}
+	if (rdb_hooks_(RDB_HOOKS_POINT, NULL, 0, 0) == 1) {
+		if (rdb_run_(RDB_BEFORE_CHECKPOINT))
+			rdb_hooks_(RDB_HOOKS_FAILED, NULL, 0, 0);
+		else
+			taken = rdb_hooks_(RDB_HOOKS_TAKE, NULL, 0, 0) == 0;
+		if (rdb_generation() != all->generation) {
+			all->generation = rdb_generation();
+			rdb_run_(RDB_AFTER_RESTART);
+		} else {
+			rdb_run_(RDB_AFTER_CHECKPOINT);
+		}
+	}
+	all->running = 0;
+	return taken;
+}
 
 /* Asks for a checkpoint soon after this call: of this process or, for a rank of a job with --record=off, of all its
- * ranks (one rank asks for all). 0; -1: not under rdb. */
+ * ranks (one rank asks for all).  It is a safe point.  0; -1: not under rdb. */
 static inline int rdb_checkpoint(void)
 {
-	return prctl(RDB_PRCTL_CHECKPOINT, 0, 0, 0, 0);
+	const int rc = prctl(RDB_PRCTL_CHECKPOINT, 0, 0, 0, 0);
+	if (!rc)
+		rdb_safe_point();
+	return rc;
+}
+
+/* Memory that a checkpoint need not keep: whole pages in it are zero after a restart.  Ends with rdb_include() of its
+ * address, which must come before it is freed.  0; -1: not under rdb, or there are 64 such ranges already. */
+static inline int rdb_exclude(void *address, size_t length)
+{
+	return rdb_hooks_(RDB_HOOKS_EXCLUDE, address, length, 0) ? -1 : 0;
+}
+
+static inline int rdb_include(void *address)
+{
+	return rdb_hooks_(RDB_HOOKS_INCLUDE, address, 0, 0) ? -1 : 0;
+}
+
+/* The text of the variable RDB_DATA_<name> in the environment of the newest `rdb run` or `rdb restart`.  Its length
+ * without the final 0, which may be more than the buffer takes; -1: it is not set, or not under rdb. */
+static inline int rdb_data(const char *name, char *buffer, size_t room)
+{
+	return rdb_hooks_(RDB_HOOKS_DATA, name, (unsigned long)buffer, room);
 }
 
 #endif

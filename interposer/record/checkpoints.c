@@ -28,6 +28,7 @@
 #include "space/shared_memory.h"
 #include "text/spin_sites.h"
 #include "text/counter_sites.h"
+#include "answer/hook_calls.h"
 #include "answer/made_text.h"
 #include "space/dirty.h"
 #include "image/image.h"
@@ -78,10 +79,28 @@ static struct {
 } ckpt;
 
 static volatile bool requested; /* by a signal */
+static bool called;             /* the callbacks have run at this safe point */
 
 void checkpoint_request(void)
 {
 	requested = true;
+}
+
+bool checkpoint_point(void)
+{
+	called = false;
+	return requested;
+}
+
+void checkpoint_called(bool whole)
+{
+	called = whole;
+	requested = whole;
+	if (!whole)
+		rdb_warn(
+			"rank %d: the checkpoint that was asked for is not taken: a callback before it has failed; the "
+			"recording goes on",
+			lower.opt.rank);
 }
 
 /* Coarse: it is read at every event. */
@@ -235,6 +254,8 @@ static void child(const struct image_plan *plan, unsigned pack)
 	device_memory_settle();
 	counter_sites_settle();
 	spin_sites_settle();
+	if (ckpt.beside) /* a replay would need it */
+		excluded_drop();
 	ckpt.report->rc = image_write(plan, true);
 	if (ckpt.beside)
 		ckpt.report->rc = ckpt.beside(plan->number, ckpt.report->rc);
@@ -306,7 +327,7 @@ static void take(ucontext_t *uc)
 {
 	uint64_t before = clock_ns(CLOCK_MONOTONIC_RAW), now = now_ns();
 	struct image_plan plan = {.number = ckpt.number + 1};
-	ckpt.wanted = requested = false;
+	ckpt.wanted = requested = called = false;
 	ckpt.taken_ns = now;
 	ckpt.taken_event = lower.event;
 	ckpt.taken_log = log_written();
@@ -378,7 +399,7 @@ static bool due(uint64_t now)
 {
 	const struct limit *every = &lower.opt.checkpoint_every, *keep = &lower.opt.keep;
 	uint64_t events = lower.event - ckpt.taken_event, elapsed = now - ckpt.taken_ns;
-	if (requested)
+	if (requested && (called || !lower.upper.hooked))
 		return true;
 	switch (every->unit) {
 	case LIMIT_COUNT: return events >= every->value;
@@ -465,7 +486,7 @@ void checkpoints_forked(void)
 	if (ckpt.report)
 		munmap(ckpt.report, RDB_PAGE);
 	memset(&ckpt, 0, sizeof(ckpt));
-	requested = false;
+	requested = called = false;
 }
 
 void checkpoints_end(enum log_end how)

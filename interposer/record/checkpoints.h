@@ -8,6 +8,9 @@
 void checkpoint_if_due(ucontext_t *uc);
 /* A checkpoint has been asked for (rdb checkpoint): it is due at the next event.  Async-signal-safe. */
 void checkpoint_request(void);
+/* A safe point of a program with callbacks, which are called only where one is asked for. */
+bool checkpoint_point(void);
+void checkpoint_called(bool whole);
 /* The trap after the hypercall has come. */
 void checkpoint_at_trap(ucontext_t *uc);
 /* A call is about to be made: waits for an image that is being written, if the call would change it. */

@@ -26,4 +26,6 @@ const struct mode mode_record = {
 	.end = checkpoints_end,
 	.wanted = checkpoint_request,
 	.told = told,
+	.point = checkpoint_point,
+	.called = checkpoint_called,
 };

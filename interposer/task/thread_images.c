@@ -29,8 +29,6 @@ int threads_take(struct table *table, const ucontext_t *uc)
 int threads_put(const struct image_thread *t, unsigned count, struct context *running)
 {
 	struct thread *self = thread_self();
-	if (count && t->upper.number == 1 && !lower.upper.pid)
-		lower.upper.pid = t->upper.tid; /* written by an older rdb */
 	for (unsigned i = 0; i < count; i++, t++) {
 		if (t->state == THREAD_RUNS) {
 			self->upper = t->upper;

@@ -17,9 +17,9 @@ from pathlib import Path
 from rdb.errors import DamagedRecording
 from rdb.process_stat import lives, process_stat
 
-_MAGIC, _VERSION = 0x6472616F62626472, 7
+_MAGIC, _VERSION = 0x6472616F62626472, 8
 _HEAD = struct.Struct("<QIIQQQIi512s")
-_SLOT = struct.Struct("<Ii64s19Q")
+_SLOT = struct.Struct("<Ii64s21Q")
 _CLOCK = struct.Struct("<QQ")
 _CLOCKS = 1000
 _PAGE = 4096
@@ -65,6 +65,8 @@ class Slot:
     writer: int
     """The process that writes the newest image; 0: none yet."""
     writer_started: int
+    calls: bool
+    """It runs the program's callbacks before a checkpoint."""
     clocks: dict[int, int]
     """Communicator -> number of collectives that this rank has begun for good (board_count())."""
 
@@ -141,8 +143,10 @@ def parse_slot(data: bytes) -> Slot:
     state, pid, host, *counts, nclocks = _SLOT.unpack_from(data)
     clocks = (_CLOCK.unpack_from(data, _SLOT.size + at * _CLOCK.size) for at in range(nclocks))
     name = host.split(b"\0")[0].decode(errors="replace")
-    *counts, _mpi, _away, _silent, inside, started, writer, writer_started, _agreed = counts
-    moves, sent, received, pending, objects, imaged, written, failed, stood_ns, fork_ns = counts
+    inside, started, writer, writer_started, _points, calls, _agreed = counts[13:]
+    moves, sent, received, pending, objects, imaged, written, failed, stood_ns, fork_ns = counts[
+        :10
+    ]
     return Slot(
         State(state),
         pid,
@@ -160,6 +164,7 @@ def parse_slot(data: bytes) -> Slot:
         fork_ns,
         writer,
         writer_started,
+        bool(calls),
         {comm: count - (comm == inside and count > 0) for comm, count in clocks},
     )
 

@@ -230,7 +230,7 @@ def take(job: Job, timeout_s: int) -> Taken:
             _signal(board)
             again_s = time.monotonic() + _AGAIN_S
         if time.monotonic() > until_s and board.decide(generation, Verdict.NO):
-            raise _late(job, timeout_s)
+            raise _late(job, timeout_s, board)
         # a rank that has ended may have agreed before
         if not alive(job) and board.verdict(generation) is Verdict.OPEN:
             raise RdbError(f"{job.name} has ended meanwhile")
@@ -252,7 +252,14 @@ def _signal(board: Board) -> None:
                     raise
 
 
-def _late(job: Job, timeout_s: int) -> RdbError:
+def _late(job: Job, timeout_s: int, board: Board | None = None) -> RdbError:
+    for rank, slot in enumerate(board.slots() if board else []):
+        if slot.calls:
+            return RdbError(
+                f"no checkpoint of {job.name}: rank {rank} was in a callback before the checkpoint "
+                f"for {timeout_s} s",
+                "the job goes on",
+            )
     return RdbError(
         f"not all ranks of {job.name} could be stopped within {timeout_s} s; they go on",
         "use a larger --timeout",

@@ -8,7 +8,7 @@ from rdb.coordinate.agreement import PAIR, at_rest, objection, unmoved
 from rdb.coordinate.board import Slot, State
 
 WORLD = 12345
-HELD = Slot(State.HELD, 1, "a", 0, 5, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, {WORLD: 7})
+HELD = Slot(State.HELD, 1, "a", 0, 5, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, False, {WORLD: 7})
 
 
 def test_at_rest_is_all_held_with_nothing_under_way() -> None:

@@ -59,7 +59,7 @@ class Board:
             now = GONE if rank.gone else HELD if rank.held else RUNS
             world = 7
             counts = (rank.moves, sum(rank.sent), sum(rank.received), int(rank.pending))
-            rest = (rank.mpi, int(rank.away), 0, world * rank.inside, 0, 0, 0, 0, 1)
+            rest = (rank.mpi, int(rank.away), 0, world * rank.inside, *[0] * 6, 1)
             _SLOT.pack_into(data, at, now, number + 1, b"host", *counts, *[0] * 6, *rest)
             _CLOCK.pack_into(data, at + _SLOT.size, world, rank.count)
         return data

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 # From the bottom up.  Several names on a line do not use each other.
 RDB = """
-errors crc32c
+errors crc32c hooks
 trace
 environment home memory private paths process_stat checked executor
 temporary

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x6472616f62626472ull
-#define BOARD_VERSION 7
+#define BOARD_VERSION 8
 
 enum { BOARD_COMMS = 1000, BOARD_HEAD = 4096 };
 
@@ -83,6 +83,8 @@ struct board_slot {
 	uint64_t started;        /* proc_pid_stat(5), starttime: `pid` may be used again */
 	uint64_t writer;         /* the process that writes the newest image; 0: none yet */
 	uint64_t writer_started; /* as `started` */
+	uint64_t points;         /* safe points of a program with callbacks that it has left (include/rdb.h) */
+	uint64_t calls;          /* it runs callbacks before a checkpoint */
 	uint64_t agreed;         /* where a relay decides: `moves` when the relay saw it held */
 	uint64_t nclocks;
 	struct board_clock clocks[BOARD_COMMS];

@@ -45,6 +45,7 @@ static struct {
 	uint64_t done;              /* newest generation that this rank has dealt with */
 	double cost_s;              /* time that the newest checkpoint took */
 	uint64_t held_for, held_ns; /* the generation that it was held for, and how long */
+	struct thread *at_point;    /* at a safe point, where its callbacks have run */
 } own;
 
 static void set_state(enum board_state state)
@@ -235,6 +236,52 @@ void coordinated_told(bool by_timer)
 	}
 }
 
+/* ---- safe points ---- */
+
+/* Has another rank gone on from this safe point?  What it does next may need this rank there. */
+static bool point_left(void)
+{
+	for (unsigned rank = 0; rank < own.board->nranks; rank++)
+		if (__atomic_load_n(&board_slot(own.board, rank)->points, __ATOMIC_SEQ_CST) > own.slot->points)
+			return true;
+	return false;
+}
+
+static void leave_point(void)
+{
+	own.at_point = NULL;
+	__atomic_store_n(&own.slot->calls, 0, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&own.slot->points, 1, __ATOMIC_SEQ_CST);
+}
+
+bool coordinated_point(void)
+{
+	if (!own.board)
+		return false;
+	const bool due = coordinated_due() && !point_left();
+	__atomic_store_n(&own.slot->calls, due, __ATOMIC_SEQ_CST);
+	if (due)
+		heard(); /* the signal may not have come yet */
+	else
+		leave_point();
+	return due;
+}
+
+static void decide_no(uint64_t generation, const char *why);
+
+void coordinated_called(bool whole)
+{
+	if (!own.board)
+		return;
+	__atomic_store_n(&own.slot->calls, 0, __ATOMIC_SEQ_CST);
+	own.at_point = thread_self();
+	if (whole)
+		return;
+	if (coordinated_due())
+		decide_no(board_wanted(own.board), "a callback before the checkpoint has failed");
+	leave_point();
+}
+
 /* ---- whether ---- */
 
 static bool gone(const struct board_slot *s, const char *host)
@@ -391,6 +438,19 @@ static bool seen_elsewhere(uint64_t generation)
 	return true;
 }
 
+static const char *not_at_rest(void)
+{
+	static char text[96];
+	for (unsigned rank = 0; rank < own.board->nranks; rank++)
+		if (__atomic_load_n(&board_slot(own.board, rank)->calls, __ATOMIC_SEQ_CST)) {
+			snprintf(text, sizeof(text), "rank %u did not come back from a callback before the checkpoint",
+				 rank);
+			return text;
+		}
+	return own.at_point ? "the other ranks did not come to rest, or to this safe point, in time"
+			    : "the other ranks did not come to rest in time";
+}
+
 /* True: the generation is decided.  False: the rank must go on first. */
 static bool wait_for_verdict(uint64_t generation, bool waits)
 {
@@ -407,8 +467,9 @@ static bool wait_for_verdict(uint64_t generation, bool waits)
 			return false;
 		const bool unsent = kernel_sockets_unsent();
 		__atomic_store_n(&own.slot->pending, host_coordinated_settle() + unsent, __ATOMIC_SEQ_CST);
-		if (!host_coordinated_may_hold(waits) ||
-		    (!waits && (board_silent(own.board) || board_behind(own.board, (unsigned)lower.opt.board_rank))))
+		if (!host_coordinated_may_hold(waits) || (own.at_point && point_left()) ||
+		    (!waits && !own.at_point &&
+		     (board_silent(own.board) || board_behind(own.board, (unsigned)lower.opt.board_rank))))
 			return false;
 		if (!own.board->relayed && board_stable(own.board))
 			decide(generation);
@@ -416,12 +477,12 @@ static bool wait_for_verdict(uint64_t generation, bool waits)
 			decide_no(generation, "one of its sockets has unsent bytes that the other end does not take");
 		if (turn % LOOK_NAPS == LOOK_NAPS - 1) {
 			look_for_all(generation);
-			if (!waits && (somebody_behind() || somebody_away()))
+			if (!waits && !own.at_point && (somebody_behind() || somebody_away()))
 				return false;
 			signal_stragglers();
 		}
 		if (monotonic_ns() > until)
-			decide_no(generation, "the other ranks did not come to rest in time");
+			decide_no(generation, not_at_rest());
 		if (monotonic_ns() > until + LAST_S * 1000000000ull)
 			board_decide(own.board, generation, BOARD_NO, "the other hosts do not answer");
 		halt_nap(turn, SPINS, NAP_NS);
@@ -471,12 +532,13 @@ static bool held(const ucontext_t *uc)
 
 bool coordinated_hold(const ucontext_t *uc, bool (*complete)(void *), void *arg)
 {
-	if (!coordinated_due())
+	if (!coordinated_due() || (lower.upper.hooked && !own.at_point))
 		return false;
 	/* the thread is inside a function that a library called */
 	if (thread_self()->gate.upcall_sp || thread_self()->halted || !lower.started || lower.ended)
 		return false;
-	if ((!complete || threads_alive() > 1) && board_verdict(own.board, board_wanted(own.board)) == BOARD_OPEN &&
+	if (!own.at_point && (!complete || threads_alive() > 1) &&
+	    board_verdict(own.board, board_wanted(own.board)) == BOARD_OPEN &&
 	    (board_silent(own.board) || board_behind(own.board, (unsigned)lower.opt.board_rank)))
 		return false;
 	return halt_here(uc, complete, arg, held);
@@ -487,10 +549,14 @@ void coordinated_at_event(ucontext_t *uc)
 	struct thread *self = thread_self();
 	if (!coordinated_due() || self->state != THREAD_RUNS || self->depth) {
 		lower.checkpoint_waits = lower.checkpoint_waits && coordinated_due();
+		if (own.at_point == self)
+			leave_point();
 		return;
 	}
 	if (uc) {
 		coordinated_hold(uc, NULL, NULL);
+		if (own.at_point == self)
+			leave_point();
 	} else if (!self->at_trap) {
 		self->at_trap = true;
 		boundary_trap_on_return();
@@ -502,6 +568,8 @@ void coordinated_at_trap(ucontext_t *uc)
 	struct thread *self = thread_self();
 	if (self->at_trap)
 		coordinated_hold(uc, NULL, NULL);
+	if (own.at_point == self)
+		leave_point();
 	self->at_trap = false;
 }
 

@@ -12,6 +12,9 @@ void coordinated_begin(void);
 /* A checkpoint is wanted: told by a signal, by the timer, or by the program. */
 void coordinated_want(void);
 void coordinated_told(bool by_timer);
+/* Safe points of a program with callbacks: see base/mode.h. */
+bool coordinated_point(void);
+void coordinated_called(bool whole);
 /* The calling thread is at rest: stays here until the checkpoint is taken, if one is wanted and others need nothing of
  * this rank.  uc: the program's registers; NULL: it stands before the present call.  `complete` (or NULL) says that the
  * call has what it waits for.  True: it has been held. */

@@ -34,6 +34,7 @@
 #include "base/pids.h"
 #include "base/private_file.h"
 #include "space/side_files.h"
+#include "answer/hook_calls.h"
 #include "answer/process.h"
 #include "replay/replay.h"
 #include "task/signals.h"
@@ -127,6 +128,8 @@ void live_as_branch(ucontext_t *uc, const struct mode *mode)
 	lower.opt.dir = lower.opt.branch;
 	mode_switch(mode);
 	lower.event = 0;
+	lower.upper.generation++;
+	excluded_zero();
 	if (!pids())
 		make_pids();
 	for (const struct thread *t = threads_first(); t; t = t->next)

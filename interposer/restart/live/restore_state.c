@@ -223,10 +223,10 @@ static void relations_again(void)
 {
 	const int32_t parent = (int32_t)raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	int32_t session = (int32_t)raw_syscall(SYS_getsid, 0, 0, 0, 0, 0, 0);
-	if (head.session == lower.upper.pid)
+	if (attributes_session())
 		again(SYS_setsid, &session, SYS_getsid, "its session");
 	int32_t group = (int32_t)raw_syscall(SYS_getpgid, 0, 0, 0, 0, 0, 0);
-	if (head.group == lower.upper.pid)
+	if (attributes_group())
 		again(SYS_setpgid, &group, SYS_getpgid, "its process group");
 	pids()->parent = (struct pid_pair){head.parent, parent};
 	pids()->group = (struct pid_pair){head.group, group};

@@ -34,6 +34,7 @@ static struct {
 		bool asked;
 		struct rlimit now;
 	} limit[LIMITS];
+	bool session, group; /* it has made them itself */
 } all;
 static bool begun;
 
@@ -78,12 +79,27 @@ void attributes_syscall(const struct event *ev)
 					reaps(a[1]);
 			}
 		break;
+	case SYS_setsid: all.session = all.group = true; break;
+	case SYS_setpgid:
+		if (!a[0] || (int32_t)a[0] == lower.upper.pid)
+			all.group = !a[1] || (int32_t)a[1] == lower.upper.pid;
+		break;
 	case SYS_setrlimit: limited(a[0], (const struct rlimit *)a[1]); break;
 	case SYS_prlimit64:
 		if (!a[0] || (int32_t)a[0] == lower.upper.pid)
 			limited(a[1], (const struct rlimit *)a[2]);
 		break;
 	}
+}
+
+bool attributes_session(void)
+{
+	return all.session;
+}
+
+bool attributes_group(void)
+{
+	return all.group;
 }
 
 void attributes_in_child(void)

@@ -9,6 +9,9 @@
 /* In a tree, before the log is replayed. */
 void attributes_begin(void);
 void attributes_syscall(const struct event *ev);
+/* Has it made its session, its process group? */
+bool attributes_session(void);
+bool attributes_group(void);
 /* In a child: keeps the limits of its parent, and what is inherited. */
 void attributes_in_child(void);
 /* Passes them on to the next program of the process.  False: errno says why. */
