@@ -654,6 +654,7 @@ void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
 static int adopt_mapped(const struct mapping *m, void *arg)
 {
 	int (*const *kind_of)(uint64_t start) = arg;
+	forked |= m->shared; /* as the program before */
 	if (m->shared)
 		shared_adopt(NULL, m->start, m->end - m->start, (*kind_of)(m->start));
 	return 0;
@@ -661,8 +662,12 @@ static int adopt_mapped(const struct mapping *m, void *arg)
 
 void shared_adopt_mapped(int (*kind_of)(uint64_t start))
 {
-	if (recording())
-		arena_each(adopt_mapped, &kind_of);
+	if (!recording())
+		return;
+	arena_each(adopt_mapped, &kind_of);
+	if (keys_due)
+		caution("until its first event this process does not take turns with others that share memory with it: a "
+			"replay may differ if the program reads before what they store");
 }
 
 static int kind_of(int fd)

@@ -18,7 +18,7 @@ from rdb.live.rank import plan_line, write_plan
 from rdb.recording import Job, RankRecording, open_job
 
 OWN_CHECKSUMS = ("log-", "ckpt-")  # looked at where they are read
-ALTER = ("file-", "pids", "kept-", "cautions", "sums")  # while the branch runs, or tested below
+ALTER = ("file-", "floors", "pids", "kept-", "cautions", "sums")  # while the branch runs, or tested below
 
 
 def flip(path: Path, at: int) -> None:
@@ -71,7 +71,7 @@ def test_each_byte_of_a_commit(build: Build, tmp_path: Path) -> None:
 
 def test_each_byte_of_cautions(build: Build, tmp_path: Path) -> None:
     program = str(build("shared_race.c", "-O1", "-pthread"))
-    path = recorded(tmp_path, "--", program) / "rank-0/cautions"
+    path = recorded(tmp_path, "--no-children", "--", program) / "rank-0/cautions"
     rank = RankRecording(path.parent, path.parent.parent / "files")
     sound = rank.cautions
     assert sound and all(text.startswith("event") and "~" not in text for text in sound)
