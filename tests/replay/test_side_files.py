@@ -18,7 +18,14 @@ from rdb.live.rank import plan_line, write_plan
 from rdb.recording import Job, RankRecording, open_job
 
 OWN_CHECKSUMS = ("log-", "ckpt-")  # looked at where they are read
-ALTER = ("file-", "floors", "pids", "kept-", "cautions", "sums")  # while the branch runs, or tested below
+ALTER = (
+    "file-",
+    "floors",
+    "pids",
+    "kept-",
+    "cautions",
+    "sums",
+)  # while the branch runs, or tested below
 
 
 def flip(path: Path, at: int) -> None:
