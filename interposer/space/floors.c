@@ -280,16 +280,22 @@ static bool others_wait(void)
 	return false;
 }
 
-bool floors_await_others(void)
+bool floors_await_others(const bool *ends)
 {
 	struct place *p;
-	while ((p = own)) {
+	while ((p = own) && !__atomic_load_n(ends, __ATOMIC_SEQ_CST)) {
 		const uint32_t seen = __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
 		if (others_wait())
 			break;
 		wait_while(&p->wanted, seen, 0);
 	}
-	return own;
+	return own && !*ends;
+}
+
+void floors_look(void)
+{
+	if (own)
+		notify(own);
 }
 
 void floors_expect(uint32_t pid)

@@ -29,8 +29,10 @@ enum { FLOORS_MOST = 1024 };
 /* Waits for the floors with these keys.  False: one was taken from a process that kept it for too long. */
 bool floors_take(const uint64_t *keys, unsigned n);
 void floors_give(void);
-/* Waits until another process waits for one of our floors (true), or this one leaves. */
-bool floors_await_others(void);
+/* Waits until another process waits for one of our floors (true), or this one leaves, or *ends.  floors_look() makes it
+ * look at *ends. */
+bool floors_await_others(const bool *ends);
+void floors_look(void);
 /* A child that has just been forked will take part. */
 void floors_expect(uint32_t pid);
 /* Does the process take part, or will it? */

@@ -11,6 +11,7 @@
 #include "base/monotonic.h"
 #include "base/user.h"
 #include "task/baton.h"
+#include "task/envoy.h"
 #include "task/staging.h"
 #include "task/newer_calls.h"
 #include "task/nonblocking.h"
@@ -171,8 +172,19 @@ static long for_events(long nr, const uint64_t args[6])
 	return released(nr, nr, args);
 }
 
+/* Some namespaces are only for a process with one thread. */
+static long alone(long nr, const uint64_t args[6])
+{
+	envoy_rest();
+	const long r = signals_syscall(nr, args);
+	envoy_back();
+	return r;
+}
+
 static long carried_out(long nr, const uint64_t args[6])
 {
+	if (lower.shares && threads_alive() == 1 && (nr == SYS_unshare || nr == SYS_setns))
+		return alone(nr, args);
 	if (!recording() || !threads_compete())
 		return signals_syscall(nr, args);
 	switch (waits(nr, args)) {

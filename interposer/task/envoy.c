@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -18,7 +19,7 @@ static void call(void);
 static struct {
 	struct thread self;
 	uint32_t called; /* futex: counts calls */
-	bool begun;
+	bool begun, ends;
 } envoy = {.self.stands_in = call};
 
 /* The envoy has the baton, and a thread of the program wants it. */
@@ -63,7 +64,8 @@ static void *stand_in(void *arg)
 {
 	own_pointer_set((uint64_t)&envoy.self);
 	(void)arg;
-	while (floors_await_others()) {
+	__atomic_store_n(&envoy.self.carrier, (int32_t)raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), __ATOMIC_SEQ_CST);
+	while (floors_await_others(&envoy.ends)) {
 		const uint32_t called = __atomic_load_n(&envoy.called, __ATOMIC_SEQ_CST);
 		baton_take();
 		if (!recording()) /* all may run at once */
@@ -87,9 +89,12 @@ static int start(void)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigset_t mask;
 	lower_block_signals(&mask);
+	envoy.self.carrier = 0;
 	rc = pthread_create(&id, &attr, stand_in, NULL);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	pthread_attr_destroy(&attr);
+	while (!rc && !__atomic_load_n(&envoy.self.carrier, __ATOMIC_SEQ_CST))
+		sched_yield();
 	return rc;
 }
 
@@ -119,9 +124,30 @@ void envoy_begin(uint64_t key)
 	}
 }
 
+void envoy_rest(void)
+{
+	if (!lower.shares)
+		return;
+	__atomic_store_n(&envoy.ends, true, __ATOMIC_SEQ_CST);
+	floors_look();
+	/* it may wait for the baton; it gives it back before it ends */
+	while (!raw_syscall(SYS_tgkill, lower.pid, envoy.self.carrier, 0, 0, 0, 0)) {
+		baton_yield();
+		sched_yield();
+	}
+}
+
+void envoy_back(void)
+{
+	envoy.ends = false;
+	const int rc = lower.shares ? start() : 0;
+	if (rc)
+		cannot(rc);
+}
+
 void envoy_forked(void)
 {
-	envoy.begun = lower.shares = false;
+	envoy.begun = envoy.ends = lower.shares = false;
 	floors_forked();
 }
 

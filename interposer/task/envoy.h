@@ -16,6 +16,10 @@
 void envoy_begin(uint64_t key);
 /* In a child after fork, which does not share memory yet. */
 void envoy_forked(void);
+/* Ends the envoy, where the kernel demands that the process has one thread; then makes another.  The caller has the
+ * baton, and keeps the floors. */
+void envoy_rest(void);
+void envoy_back(void);
 /* The recording ends, or the process does. */
 void envoy_leave(void);
 

@@ -137,8 +137,9 @@ static void play(void)
 	take_all(p);
 	step();
 	p->awaits = now == 0;
+	static const bool ends;
 	if (p->awaits)
-		floors_await_others();
+		floors_await_others(&ends);
 	p->awaits = false;
 	enters(p, -1);
 	floors_give();
