@@ -117,7 +117,7 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 ("ab ba", "2 1 0"),
                 ("ab bc ca", "2 0 0"),
                 ("ab bc ca", "1 1 0"),
-                ("a a a", "1 1 1"),
+                ("a a a", "1 1 0"),
             ]
             if MANY
             else []
