@@ -56,7 +56,11 @@ class Processes:
 
         fork = multiprocessing.get_context("fork")
         with _one_interrupt():
-            pool = ProcessPoolExecutor(workers, fork, _begin, (os.getpid(), function, items))
+            try:
+                pool = ProcessPoolExecutor(workers, fork, _begin, (os.getpid(), function, items))
+            except (OSError, NotImplementedError):  # no semaphores: there is no /dev/shm
+                yield from map(function, items)
+                return
             # Workers fork in submit() and inherit the blocked SIGINT until they have a handler.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:

@@ -16,7 +16,6 @@ from typing import Any
 from rdb.errors import RdbError
 from rdb.recording.symbols.detached import SOURCES, SYMBOLS
 from rdb.recording.symbols.named import files_lack
-from rdb.recording.symbols.units import units_with
 from rdb.replay.agent import WatchKind
 from rdb.replay.arrays import ArrayPlan
 from rdb.server.asking import asked
@@ -226,6 +225,8 @@ class Queries:
 
     def _units(self, text: str) -> Answer:
         """As `lacks`: the source files in which a variable may have that name."""
+        from rdb.recording.symbols.units import units_with  # late import: few sessions ask
+
         return {"units": units_with(*self._binaries(text))}
 
     def _binaries(self, text: str) -> tuple[dict[str, Path | None], Path, str]:

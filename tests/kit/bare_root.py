@@ -15,7 +15,16 @@ import deadlines
 import rdb
 from rdb.paths import gdb_scripts_dir, log_declarations_path, log_library_path, rdb_exec_path
 
-_PACKAGES = ("cffi", "_cffi_backend", "prompt_toolkit", "wcwidth", "pygdbmi", "rich", "pygments")
+_PACKAGES = (
+    "cffi",
+    "_cffi_backend",
+    "prompt_toolkit",
+    "wcwidth",
+    "elftools",
+    "pygdbmi",
+    "rich",
+    "pygments",
+)
 _MORE_PACKAGES = ("markdown_it", "mdurl", "pycparser")
 _NOT_NEEDED = ("test", "tests", "__pycache__", "idlelib", "lib2to3", "tkinter", "ensurepip")
 _LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x")

@@ -88,6 +88,10 @@ class Log:
         events = [one for one in self.entries if one.kind.is_event]
         return events[-1].event + events[-1].repeat
 
+    @property
+    def known_pid(self) -> int:
+        return int(self.meta.get("pid", 0))
+
     def records(self) -> Iterator[Entry]:
         return iter(self.entries)
 

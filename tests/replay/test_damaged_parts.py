@@ -241,7 +241,7 @@ def restarted(home: Path, *options: str) -> str:
 def test_restart_with_a_log_that_ends_too_early(copy: Path) -> None:
     log = copy / "job/rank-1/log-000000.seg"
     index = open_job(copy / "job").rank(1).index
-    flip(log, index.where(index.count * 3 // 4)[1] + 20)
+    flip(log, index._at(index.count * 3 // 4)[3] + 20)
     last = open_job(copy / "job").rank(1).last_event
     with subprocess.Popen(["true"]) as ended:
         pass
