@@ -210,11 +210,19 @@ static bool pass_over(uint32_t floor, uint32_t right, uint32_t ours)
 	return passes(floor, right, ours);
 }
 
+/* A system call: the vDSO reads the counter, which may trap here. */
+static uint64_t now_ms(void)
+{
+	struct timespec ts = {0};
+	raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&ts, 0, 0, 0, 0);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
 static bool take(struct place *p, uint32_t floor)
 {
 	const uint32_t ours = right_of(p);
-	uint32_t held = 0; /* who has had the floor for the last `waited` ms, without waiting for another */
-	long waited = 0;
+	uint32_t held = 0;              /* who has the floor */
+	uint64_t since = 0, looked = 0; /* since when, without waiting for another; when that was looked at */
 	bool fair = true;
 	for (uint32_t now; own && (now = right(floor)) != ours;) {
 		/* each time, since pass_over() may have meant us, or the process that had the place before us */
@@ -226,14 +234,19 @@ static bool take(struct place *p, uint32_t floor)
 		struct place *holder = place_of(now);
 		if (now != held) {
 			held = now;
-			waited = 0;
+			since = looked = now_ms();
 			notify(holder);
 		}
-		if (wait_while(&floors->right[floor], now, LOOK_MS) != -ETIMEDOUT)
+		wait_while(&floors->right[floor], now, LOOK_MS); /* signals may end it, again and again */
+		const uint64_t at = now_ms();
+		if (at - looked < LOOK_MS)
 			continue;
-		waited = __atomic_load_n(&holder->waits, __ATOMIC_SEQ_CST) ? 0 : waited + LOOK_MS;
+		looked = at;
+		const uint32_t other = __atomic_load_n(&holder->waits, __ATOMIC_SEQ_CST);
+		if (other && other != floor + 1) /* one that is stopped may not have seen that it has this one */
+			since = at;
 		const bool nobody = lapsed(now);
-		if ((nobody || waited >= LONGEST_MS) && pass_over(floor, now, ours))
+		if ((nobody || at - since >= LONGEST_MS) && pass_over(floor, now, ours))
 			fair &= nobody;
 	}
 	__atomic_store_n(&p->waits, 0, __ATOMIC_SEQ_CST);

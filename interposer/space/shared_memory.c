@@ -205,12 +205,27 @@ static bool has_relatives(void)
 	return forked || rank_dir_below();
 }
 
+/* Memory for which processes take turns is compared at each of them.  Of much memory only small pieces are: those with
+ * locks and semaphores. */
+static bool small_enough(uint64_t size)
+{
+	uint64_t all = 0;
+	for (int k = 0; k < SHARED_KINDS; k++)
+		all += contested_kind(k) ? kinds[k].mapped : 0;
+	return size <= SMALL || all <= EVERY_EVENT;
+}
+
+static bool takes_turns(const struct region *r)
+{
+	return contested_kind(r->kind) && small_enough(r->end - r->start);
+}
+
 static void added(struct span *s)
 {
 	struct region *r = (struct region *)s;
 	shared_regions++;
 	kinds[r->kind].mapped += s->end - s->start;
-	keys_due |= contested_kind(r->kind) && has_relatives();
+	keys_due |= takes_turns(r) && has_relatives();
 	mpi_written += r->mpi_writes;
 	followers += r->follows;
 	listed(r);
@@ -517,7 +532,7 @@ static bool may_have_outsiders(const struct region *r)
 	return contested(r) && !r->cautioned && (given || lower.opt.no_children || !can_inherit(r->kind));
 }
 
-static void say(struct region *r)
+static void say(struct region *r, const char *whose)
 {
 	static const char *const names[] = {"anonymous memory", "a file without a name", "a file made to be shared",
 					    "System V shared memory", "a file"};
@@ -526,10 +541,12 @@ static void say(struct region *r)
 		caution("more shared memory may be written by processes outside this rank");
 	if (++said > CAUTIONS)
 		return;
-	caution("shared memory at %#lx-%#lx (%s) may be written by processes outside this rank: a replay may "
-		"differ from here on if the program reads it between two events",
-		(unsigned long)r->start, (unsigned long)r->end, names[r->kind]);
+	caution("shared memory at %#lx-%#lx (%s) may be written by %s: a replay may differ from here on if the program "
+		"reads it between two events",
+		(unsigned long)r->start, (unsigned long)r->end, names[r->kind], whose);
 }
+
+static const char outside[] = "processes outside this rank";
 
 static void be_cautious(struct region *r)
 {
@@ -541,14 +558,16 @@ static void be_cautious(struct region *r)
 			(unsigned long)r->start, (unsigned long)r->end);
 	}
 	if (lower.opt.no_children && may_have_outsiders(r) && can_inherit(r->kind))
-		say(r); /* its children are not recorded, and may have ended when they are looked for */
+		say(r, outside); /* its children are not recorded, and may have ended when they are looked for */
+	if (contested(r) && has_relatives() && !takes_turns(r) && !r->cautioned)
+		say(r, "other processes, since more than 16 MiB are shared");
 }
 
 static void look_for_outsiders_of(struct region *r)
 {
 	asked_for = r;
 	if (may_have_outsiders(r) && !sole_owners_by_turns(is_asked_for))
-		say(r);
+		say(r, outside);
 }
 
 static bool is_of_outsiders(uint64_t dev, uint64_t ino)
@@ -1061,9 +1080,9 @@ static void sync_one(const struct syncing *s, struct region *r, bool always)
 static void sync_kind(const struct syncing *s, int kind)
 {
 	const bool always = kind_at_every_event(kind, s->sum), any = contested_kind(kind);
-	const bool all = always || (any && others_ran) || ((any || !s->wrote) && shared_call_synchronises(s->ev, any));
-	for (struct region *r = all || mpi_written ? kinds[kind].first : NULL; r; r = r->next)
-		if (all || r->mpi_writes)
+	const bool all = always || ((any || !s->wrote) && shared_call_synchronises(s->ev, any));
+	for (struct region *r = all || mpi_written || (any && others_ran) ? kinds[kind].first : NULL; r; r = r->next)
+		if (all || r->mpi_writes || (others_ran && takes_turns(r)))
 			sync_one(s, r, always || r->mpi_writes);
 	if (all || !s->wrote)
 		return;
@@ -1161,16 +1180,16 @@ void shared_sync(struct event *ev)
 	}
 }
 
-static void take_turns(void)
+static void turns_due(void)
 {
-	for (int kind = 0; kind < SHARED_KINDS; kind++)
-		keys_due |= contested_kind(kind) && kinds[kind].mapped;
+	SPANS_EACH(struct region, r, &regions)
+	keys_due |= takes_turns(r);
 }
 
 void shared_before_fork(void)
 {
 	forked = relatives = true;
-	take_turns();
+	turns_due();
 	left.wait_ns = SOON_NS;
 	left.at_ns = shared_clock_ns() + SOON_NS;
 	if (!recording())
@@ -1185,7 +1204,7 @@ void shared_before_fork(void)
 
 bool shared_forked(void)
 {
-	take_turns();
+	turns_due();
 	return keys_due;
 }
 
@@ -1304,15 +1323,16 @@ static uint64_t key(uint64_t dev, uint64_t ino)
 	return fnv1a(fnv1a(FNV_BEGIN, &dev, sizeof(dev)), &ino, sizeof(ino)) | 1;
 }
 
-uint64_t shared_key_of_segment(int id)
+uint64_t shared_key_of_segment(int id, size_t len)
 {
-	return has_relatives() ? key(0, (uint64_t)id) : 0;
+	return has_relatives() && small_enough(len) ? key(0, (uint64_t)id) : 0;
 }
 
 uint64_t shared_key_of_file(int fd)
 {
 	struct stat st;
-	return has_relatives() && contested_kind(kind_of(fd)) && !fstat(fd, &st) ? key(st.st_dev, st.st_ino) : 0;
+	const bool there = has_relatives() && contested_kind(kind_of(fd)) && !fstat(fd, &st);
+	return there && small_enough((uint64_t)st.st_size) ? key(st.st_dev, st.st_ino) : 0;
 }
 
 unsigned shared_keys(uint64_t *keys, unsigned most)
@@ -1321,8 +1341,8 @@ unsigned shared_keys(uint64_t *keys, unsigned most)
 	for (int kind = 0; kind < SHARED_KINDS; kind++)
 		for (const struct region *r = contested_kind(kind) ? kinds[kind].first : NULL; r && n < most;
 		     r = r->next)
-			/* the kernel's numbers of anonymous memory; of System V memory these are ids (proc(5), maps) */
-			keys[n++] = r->file_ino ? key(r->file_dev, r->file_ino) : key(0, r->ino);
+			if (takes_turns(r)) /* without a file: the kernel's number, in System V memory the id */
+				keys[n++] = r->file_ino ? key(r->file_dev, r->file_ino) : key(0, r->ino);
 	keys_due = false;
 	return n;
 }
@@ -1338,7 +1358,8 @@ void shared_settle(void)
 		return; /* the program has not run since, and what they stored is still to be logged */
 	for (int kind = 0; kind < SHARED_KINDS; kind++)
 		for (struct region *r = contested_kind(kind) ? kinds[kind].first : NULL; r; r = r->next)
-			refresh(r);
+			if (takes_turns(r))
+				refresh(r);
 }
 
 void shared_others_ran(void)

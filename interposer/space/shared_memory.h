@@ -72,7 +72,7 @@ unsigned shared_keys(uint64_t *keys, unsigned most);
 bool shared_keys_due(void);
 /* The key of a file or segment, if others of the rank may write to its mapping; 0: they may not. */
 uint64_t shared_key_of_file(int fd);
-uint64_t shared_key_of_segment(int id);
+uint64_t shared_key_of_segment(int id, size_t len);
 /* Other processes run from here on: all that this one has stored itself counts as seen. */
 void shared_settle(void);
 /* They have run: the next event compares all memory that they may have written. */

@@ -19,6 +19,7 @@ _STRONGEST_FIRST = (
     "is not known to rdb",
     "may be written by other ranks",
     "may be written by processes outside this rank",
+    "may be written by other processes",
 )
 _REASON = re.compile(r"event \d+: ([^:]*)")
 _REFUSED = re.compile(r"([\w ]+) cannot be recorded")

@@ -68,6 +68,7 @@ static unsigned nprocesses, now;
 static ucontext_t scheduler;
 static struct floors file;
 static int inside[KEYS];
+static uint64_t time_ms;
 static const char *bad;
 
 static bool alive(uint32_t pid)
@@ -88,6 +89,10 @@ static void step(void)
 static long simulated(long nr, long a, long b, long c, long d)
 {
 	struct process *p = &process[now];
+	if (nr == SYS_clock_gettime) {
+		*(struct timespec *)b = (struct timespec){(time_t)(time_ms / 1000), (long)(time_ms % 1000 * 1000000)};
+		return 0;
+	}
 	if (nr == SYS_kill)
 		return alive((uint32_t)a) ? 0 : -ESRCH;
 	if (b == FUTEX_WAKE) {
@@ -187,6 +192,7 @@ static void go_on(unsigned i)
 static void times_out(unsigned i)
 {
 	process[i].timed_out = true;
+	time_ms += LOOK_MS;
 	process[i].state = RUNS;
 }
 
@@ -204,6 +210,7 @@ static void begin(void)
 	memset(file.places, 0, PROCESSES * sizeof(*file.places));
 	memset(inside, 0, sizeof(inside));
 	floors = &file;
+	time_ms = 1;
 	for (unsigned i = 0; i < nprocesses; i++) {
 		struct process *p = &process[i];
 		p->state = RUNS;
