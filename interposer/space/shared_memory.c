@@ -1211,6 +1211,7 @@ bool shared_forked(void)
 void shared_in_child(void)
 {
 	said = 0;
+	outsiders.at_ns = 0;
 	SPANS_EACH(struct region, r, &regions)
 	{
 		r->cautioned = false;
