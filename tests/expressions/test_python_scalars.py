@@ -70,7 +70,7 @@ def gdb(recorded: tuple[Path, list[list[list[str]]]]) -> Iterator[Gdb]:
 
 def seen(gdb: Gdb, expression: str) -> list[str]:
     try:
-        text, number, _ = json.loads(gdb.run(f"rdb-number {expression}"))
+        text, number, *_ = json.loads(gdb.run(f"rdb-number {expression}"))
     except GdbError:
         return ["error", ""]
     return ["text", json.loads(text)] if number is None else ["number", repr(float(number))]
