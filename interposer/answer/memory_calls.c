@@ -240,7 +240,7 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 		return -EACCES;
 	if (!anonymous && on_huge_pages(fd))
 		return -ENOMEM; /* as without huge pages: they can be neither mapped twice nor put anywhere */
-	const uint64_t others = recording() && lower.started && shared && !anonymous ? shared_key_of_file(fd) : 0;
+	const uint64_t others = shared && !anonymous ? shared_key_of_file(fd) : 0;
 	if (others)
 		envoy_begin(others);
 	if (lower.started && (anonymous ? shared : followed_from_start(fd, shared, prot)))

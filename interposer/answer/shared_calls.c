@@ -225,7 +225,7 @@ static long attach(struct event *ev)
 		at = arena_take(len, false);
 	if (!at)
 		return -ENOMEM;
-	const uint64_t others = recording() && lower.started ? shared_key_of_segment((int)id, len) : 0;
+	const uint64_t others = shared_key_of_segment((int)id, len);
 	if (others)
 		envoy_begin(others);
 	rc = raw_syscall(SYS_shmat, id, (long)at, (long)A(2), 0, 0, 0);

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include "arch/thread_pointer.h"
+#include "crossing/own_thread.h"
 #include "crossing/schedule.h"
 #include "base/thread.h"
 
@@ -135,18 +136,12 @@ static void *attend(void *arg)
 
 void arrivals_begin(void)
 {
-	pthread_t id;
-	pthread_attr_t attr;
 	if (arrivals.started)
 		return;
 	arrivals.us.depth = 1;
 	arrivals.us.events = &arrivals.took;
 	arrivals_possible = true;
-	if (pthread_attr_init(&attr))
-		rdb_fatal("out of memory");
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	int rc = pthread_create(&id, &attr, attend, NULL);
-	pthread_attr_destroy(&attr);
+	const int rc = own_thread(attend, NULL);
 	if (rc)
 		rdb_fatal("cannot start the thread that handles incoming RDMA and one-sided operations: %s",
 			  strerror(rc));

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
+#include "crossing/own_thread.h"
 #include "base/monotonic.h"
 #include "base/private_file.h"
 #include "replay/expand.h"
@@ -75,17 +76,9 @@ static void *attend(void *arg)
 
 int expand_waits_begin(void)
 {
-	pthread_t id;
-	pthread_attr_t attr;
 	if (gethostname(waits.host, sizeof(waits.host) - 1) || !waits.host[0])
 		snprintf(waits.host, sizeof(waits.host), "?");
-	int rc = -pthread_attr_init(&attr);
-	if (rc)
-		return rc;
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	rc = -pthread_create(&id, &attr, attend, NULL);
-	pthread_attr_destroy(&attr);
-	return rc;
+	return -own_thread(attend, NULL);
 }
 
 void expand_waits_at(uint64_t event)

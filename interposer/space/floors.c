@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/lower.h"
 #include "base/private_file.h"
+#include "base/proc_stat.h"
 #include "space/rank_dir.h"
 
 enum { PLACES = 2047, PLACE_BITS = 11, FLOORS = 1 << 16, LOOK_MS = 20, LONGEST_MS = 10000 };
@@ -74,22 +75,17 @@ static bool passes(uint32_t floor, uint32_t before, uint32_t after)
 	return true;
 }
 
-/* proc(5), /proc/pid/stat: a zombie without threads has ended.  One whose first thread alone has ended has others. */
+/* A zombie without threads has ended.  One whose first thread alone has ended has others. */
 static bool ended(uint32_t pid)
 {
-	char path[40], text[1024], state;
+	char name[16], text[1024], state;
 	long threads;
 	if (!pid || raw_syscall(SYS_kill, pid, 0, 0, 0, 0, 0) == -ESRCH)
 		return true;
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	const long n = fd < 0 ? -1 : raw_syscall(SYS_read, fd, (long)text, sizeof(text) - 1, 0, 0, 0);
-	if (fd >= 0)
-		close(fd);
-	text[n < 0 ? 0 : n] = 0;
-	const char *after = strrchr(text, ')');
-	return after &&
-	       sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld", &state,
+	snprintf(name, sizeof(name), "%u", pid);
+	const char *fields = proc_stat(name, text, sizeof(text));
+	return fields &&
+	       sscanf(fields, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld", &state,
 		      &threads) == 2 &&
 	       (state == 'Z' || state == 'X') && threads <= 1;
 }

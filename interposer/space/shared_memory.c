@@ -1324,15 +1324,20 @@ static uint64_t key(uint64_t dev, uint64_t ino)
 	return fnv1a(fnv1a(FNV_BEGIN, &dev, sizeof(dev)), &ino, sizeof(ino)) | 1;
 }
 
+static bool recorded_with_others(void)
+{
+	return recording() && lower.started && has_relatives();
+}
+
 uint64_t shared_key_of_segment(int id, size_t len)
 {
-	return has_relatives() && small_enough(len) ? key(0, (uint64_t)id) : 0;
+	return recorded_with_others() && small_enough(len) ? key(0, (uint64_t)id) : 0;
 }
 
 uint64_t shared_key_of_file(int fd)
 {
 	struct stat st;
-	const bool there = has_relatives() && contested_kind(kind_of(fd)) && !fstat(fd, &st);
+	const bool there = recorded_with_others() && contested_kind(kind_of(fd)) && !fstat(fd, &st);
 	return there && small_enough((uint64_t)st.st_size) ? key(st.st_dev, st.st_ino) : 0;
 }
 

@@ -3,7 +3,8 @@
  * While recording it is really shared.  A shadow in lower memory holds its contents at the last event.  At every event
  * the differences are logged, including the program's own stores, which a replay makes again by itself.  So at every
  * event a replay, whose memory is private, has what the recording had.  A store of another process that the program
- * sees without an event in between cannot be replayed: where that is possible the recording carries a caution.
+ * sees without an event in between cannot be replayed.  So processes of a rank take turns (floors.h), and the recording
+ * carries a caution for memory that others have.
  */
 #ifndef RDB_SHARED_MEMORY_H
 #define RDB_SHARED_MEMORY_H
@@ -70,7 +71,7 @@ void shared_before_fork(void);
 unsigned shared_keys(uint64_t *keys, unsigned most);
 /* Has more such memory come since they were asked for? */
 bool shared_keys_due(void);
-/* The key of a file or segment, if others of the rank may write to its mapping; 0: they may not. */
+/* The key of a file or segment that is about to be mapped; 0: no turns are taken for it. */
 uint64_t shared_key_of_file(int fd);
 uint64_t shared_key_of_segment(int id, size_t len);
 /* Other processes run from here on: all that this one has stored itself counts as seen. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "base/lower.h"
 #include "base/private_file.h"
+#include "base/proc_stat.h"
 #include "space/floors.h"
 #include "space/rank_dir.h"
 
@@ -22,19 +23,14 @@ static int open_of(const char *pid, const char *what, int flags)
 	return descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags, 0);
 }
 
-/* proc(5), /proc/pid/stat: start time; 0: the process is gone. */
+/* Its start time; 0: the process is gone. */
 static uint64_t began(const char *pid)
 {
 	char text[1024];
 	unsigned long long at = 0;
-	const int fd = open_of(pid, "stat", 0);
-	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n < 0 ? 0 : n] = 0;
-	const char *after = strrchr(text, ')');
-	if (after)
-		sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+	const char *fields = proc_stat(pid, text, sizeof(text));
+	if (fields)
+		sscanf(fields, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
 		       &at);
 	return at;
 }

@@ -1,14 +1,13 @@
 #include "task/envoy.h"
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include "arch/thread_pointer.h"
 #include "base/lower.h"
 #include "base/thread.h"
+#include "crossing/own_thread.h"
 #include "space/cautions.h"
 #include "space/floors.h"
 #include "space/shared_memory.h"
@@ -81,18 +80,8 @@ static void *stand_in(void *arg)
 
 static int start(void)
 {
-	pthread_attr_t attr;
-	pthread_t id;
-	int rc = pthread_attr_init(&attr);
-	if (rc)
-		return rc;
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigset_t mask;
-	lower_block_signals(&mask);
 	envoy.self.carrier = 0;
-	rc = pthread_create(&id, &attr, stand_in, NULL);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
-	pthread_attr_destroy(&attr);
+	const int rc = own_thread(stand_in, NULL);
 	while (!rc && !__atomic_load_n(&envoy.self.carrier, __ATOMIC_SEQ_CST))
 		sched_yield();
 	return rc;

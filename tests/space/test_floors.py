@@ -34,6 +34,23 @@ def test_each_way_to_share(tmp_path: Path, build: Build, way: str, how: str) -> 
         assert not (place / "cautions").exists()
 
 
+@pytest.mark.parametrize("how", ["spin", "yield", "sem"])
+def test_small_pieces_of_much_memory(tmp_path: Path, build: Build, how: str) -> None:
+    """Above 16 MiB turns are taken for these only, and the others are named."""
+    program = build("shared_ways.c", "-O1")
+    native = deadlines.native([program, "large", how])
+    made = record(tmp_path, program, "large", how)
+    assert made.result.returncode == 0, made.result.stderr
+    assert sorted(made.result.stdout.split("\n")) == sorted(native.stdout.split("\n"))
+    places = {path.parent for path in made.rank_dir.rglob("log-*.seg")}
+    assert len(places) == 4
+    for place in places:
+        code, answer = Made(place, made.files, made.result).verify()
+        assert (code, answer["ok"]) == (0, True), (place, answer)
+        told = (place / "cautions").read_text().splitlines()
+        assert len(told) == 1 and "other processes, since more than 16 MiB are shared" in told[0]
+
+
 LOCKED = """
 #include <pthread.h>
 #include <signal.h>

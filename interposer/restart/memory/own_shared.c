@@ -11,6 +11,7 @@
 #include "crossing/boundary.h"
 #include "space/arena.h"
 #include "base/descriptors.h"
+#include "base/proc_stat.h"
 
 enum { MAPPINGS = 256 };
 static const uint64_t MOST = 1ul << 30; /* bytes: the rank stands still while they are copied */
@@ -129,16 +130,10 @@ static int collect(const struct mapping *m, void *arg __attribute__((unused)))
  * look at it. */
 static bool ours(const char *pid)
 {
-	char path[300], text[512];
+	char text[512];
 	int parent = 0;
-	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
-	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n < 0 ? 0 : n] = 0;
-	const char *after = strrchr(text, ')');
-	return atoi(pid) == lower.pid || (after && sscanf(after + 1, " %*c %d", &parent) == 1 && parent == lower.pid);
+	const char *fields = proc_stat(pid, text, sizeof(text));
+	return atoi(pid) == lower.pid || (fields && sscanf(fields, " %*c %d", &parent) == 1 && parent == lower.pid);
 }
 
 /* A mapping of ours that process PID has, too; NULL: none. */
