@@ -182,18 +182,19 @@ def test_fortran(tmp_path: Path) -> None:
     [["gcc", "-g"], ["gcc", "-g", "-gz"], ["gcc", "-gdwarf-4"], ["clang-14", "-g"]],
     ids=" ".join,
 )
-def test_the_units_with_the_name(tmp_path: Path, command: list[str]) -> None:
+def test_only_the_units_with_the_name(tmp_path: Path, command: list[str]) -> None:
     if shutil.which(command[0]) is None:
         pytest.skip(f"no {command[0]}")
     (tmp_path / "main.c").write_text(MAIN)
     (tmp_path / "work.c").write_text(C)
-    subprocess.run([*command, "main.c", "work.c", "-o", "both"], check=True, cwd=tmp_path)
+    # A longer folder's name would move strings, whose offsets may be those of something else then.
+    same = f"-fdebug-prefix-map={tmp_path}=."
+    subprocess.run([*command, same, "main.c", "work.c", "-o", "both"], check=True, cwd=tmp_path)
     both = tmp_path / "both"
 
     def units(name: str) -> list[str]:
         found = units_with({"both": both, "gone": None}, tmp_path, name)
         return [Path(one).name for one in found]
 
-    # Bytes elsewhere in a unit may look like a reference to the name: there may be more.
-    assert "work.c" in units("asked") and "work.c" in units("volume") and "main.c" in units("sum")
+    assert units("asked") == units("volume") == ["work.c"] and units("sum") == ["main.c"]
     assert units("nosuch") == [] and sorted(units("step")) == ["main.c", "work.c"]

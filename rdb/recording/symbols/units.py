@@ -53,12 +53,16 @@ def _of_file(path: Path, name: str) -> Iterator[str]:
         if len(referred) <= _STRINGS_MAX:
             by_offset = _any(struct.pack("<I", one) for one in referred)
             starts = [one.cu_offset for one in units]
-            hits = [*wanted.finditer(info), *(by_offset.finditer(info) if referred else ())]
+            inside, by_offsets = (
+                {bisect_right(starts, one.start()) - 1 for one in hits}
+                for hits in (wanted.finditer(info), by_offset.finditer(info) if referred else ())
+            )
             of_index = [one.start() for one in by_offset.finditer(indices)] if referred else []
-            named = {bisect_right(starts, one.start()) - 1 for one in hits}
             units = [
                 one for number, one in enumerate(units)
-                if number in named or (of_index and _has_index(one, indices, of_index))
+                if number in inside
+                or ((number in by_offsets or of_index)
+                and _refers(one, number in by_offsets, indices, of_index))
             ]  # fmt: skip
         for one in units:
             top = one.get_top_DIE()
@@ -74,10 +78,14 @@ def _any(texts: Any) -> re.Pattern[bytes]:
     return re.compile(b"|".join(map(re.escape, texts)))
 
 
-def _has_index(unit: Any, indices: bytes, hits: list[int]) -> bool:
-    """Does the unit's part of .debug_str_offsets (DWARF 5, 7.26) have one of these offsets?"""
+def _refers(unit: Any, by_offset: bool, indices: bytes, hits: list[int]) -> bool:
+    """Does the unit refer to one of these strings?
+
+    BY_OFFSET: it holds the offset of one, maybe by chance.  That counts for nothing in a unit with
+    a part of .debug_str_offsets (DWARF 5, 7.26), which refers to strings by their places there.
+    """
     base = unit.get_top_DIE().attributes.get("DW_AT_str_offsets_base")
     if base is None:
-        return False
+        return by_offset
     (length,) = struct.unpack_from("<I", indices, base.value - 8)
     return any(base.value <= one < base.value - 4 + length for one in hits)
