@@ -66,8 +66,8 @@ class Processes:
             try:
                 parts = [pool.submit(_carry_out, number) for number in range(len(items))]
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
-                for number, (item, part) in enumerate(zip(items, parts, strict=True)):
-                    self._wait(part, number, len(items))
+                for item, part in zip(items, parts, strict=True):
+                    self._wait(part, parts)
                     try:
                         answer = part.result()
                     except BrokenProcessPool:
@@ -83,11 +83,13 @@ class Processes:
                 pool.shutdown()  # its thread has ended then: the interpreter's end may not meet it
                 raise
 
-    def _wait(self, part: Any, done: int, count: int) -> None:
+    def _wait(self, part: Any, parts: list[Any]) -> None:
         from concurrent.futures import wait
 
+        plural = "es" if self._what.endswith("s") else "s"
         while not wait([part], _SAY_S).done:
-            print(f"rdb: {done} of {count} {self._what}s are done", file=sys.stderr)
+            done = sum(one.done() for one in parts)
+            print(f"rdb: {done} of {len(parts)} {self._what}{plural} done", file=sys.stderr)
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def test_who_waits_long_hears_of_it(
 
     def hear() -> None:
         nonlocal said
-        while "0 of 2 ranks are done" not in said:
+        while "0 of 2 ranks done" not in said:
             said += capfd.readouterr().err
         (tmp_path / "said").touch()
 
