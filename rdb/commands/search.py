@@ -147,7 +147,7 @@ async def bisect(session: Session, expression: str) -> Outcome | Bisected:
         return outcome
     events = {rank: event for rank, (event, _) in found.items()}
     brought = [rank for rank, (_, by_event) in found.items() if by_event]
-    return Bisected(outcome, causal_order(Messages(session.job), events, brought))
+    return Bisected(outcome, found, causal_order(Messages(session.job), events, brought))
 
 
 def _place(answer: RankAnswer) -> tuple[int, bool] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rdb.commands.registry import Command, Group
@@ -48,6 +48,7 @@ class Bisected:
     """The outcome of a bisection in several ranks, and the causal order of its results."""
 
     outcome: Outcome
+    found: Collection[Rank]
     order: CausalOrder
 
 

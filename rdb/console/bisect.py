@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from rdb.console.lifetime import supervised
+from rdb.console.likewise import by_statement, show_likewise, statement
 from rdb.console.terminal import make_console
 from rdb.errors import DamagedRecording, Usage
 from rdb.recording import open_job
@@ -27,7 +28,7 @@ from rdb.session.bisect import Found, Interrupt, Report, bisect
 from rdb.session.bisect import Progress as Heard
 from rdb.session.causal_order import relation_of
 from rdb.session.merge import merge
-from rdb.session.ranks import Rank
+from rdb.session.ranks import Rank, format_ranks
 from rdb.session.session import JobLike
 
 _LINE_S = 5.0
@@ -169,7 +170,9 @@ def show(report: Report, expression: str, out: Console, name: Callable[[Rank], s
     """Prints the report.  NAME gives a rank's name: a process may stand for its rank."""
     if report.found:
         first = [name(rank) for rank in report.first]
-        where = f"rank {first[0]}" if len(first) == 1 else f"ranks {', '.join(first)}"
+        plain = first == list(map(str, report.first))
+        several = format_ranks(report.first) if plain else ", ".join(first)
+        where = f"rank {first[0]}" if len(first) == 1 else f"ranks {several}"
         relation = f", {relation_of(report.together)}" if len(first) > 1 else ""
         out.print(Text(f"{expression} first turned false in {where}{relation}", "bold"))
         if len(report.found) > 1 and report.order_unknown is not None:
@@ -185,20 +188,31 @@ def show(report: Report, expression: str, out: Console, name: Callable[[Rank], s
         out.print(Text(different, "bold"))
     if report.unknown:
         out.print(Text(f"no answer from: {', '.join(map(name, report.unknown))}", "bold"))
-    for answer in report.found:
-        out.print(Text(f"\nrank {name(answer.rank)}, at {answer.position}{_when(answer)}", "bold"))
-        for line in _lines(answer):
+    for alike in by_statement((_statement(answer), answer) for answer in report.found):
+        out.print(Text(f"\nrank {name(alike[0].rank)}, {_place(alike[0])}", "bold"))
+        for line in _lines(alike[0]):
             out.print(Text("  " + line))
+        show_likewise([(one.rank, name(one.rank), _short(one)) for one in alike[1:]], out)
     if report.found and report.not_found:
         out.print()
     for group in merge({answer.rank: answer.reason for answer in report.not_found}):
         out.print(Text(f"{group.label}: {group.value}"))
 
 
-def _when(answer: Found) -> str:
+def _statement(answer: Found) -> Hashable:
+    return statement(answer.stack, answer.written_by if answer.by_event is None else None)
+
+
+def _short(answer: Found) -> str:
+    elements = "".join(f"; first bad element: {one}" for one in answer.elements[:1])
+    return _place(answer) + elements
+
+
+def _place(answer: Found) -> str:
     if answer.at_ns is None:
-        return ""
-    return f", recorded {datetime.fromtimestamp(answer.at_ns / 1e9).isoformat(' ', 'microseconds')}"
+        return f"at {answer.position}"
+    when = datetime.fromtimestamp(answer.at_ns / 1e9).isoformat(" ", "microseconds")
+    return f"at {answer.position}, recorded {when}"
 
 
 def _lines(answer: Found) -> Iterator[str]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Hashable
+from dataclasses import replace
+
 from rich.console import Console
 from rich.text import Text
 
 from rdb.commands.values import Bisected, MessagesShown
+from rdb.console.likewise import by_statement, show_likewise, statement
 from rdb.console.queues import show_queues
-from rdb.console.show import render
+from rdb.console.show import labelled, render
 from rdb.console.waits import show_deadlock
 from rdb.session.deadlock import Deadlock
 
@@ -19,8 +24,29 @@ def _(value: MessagesShown, out: Console) -> None:
 
 @render.register
 def _(value: Bisected, out: Console) -> None:
-    render(value.outcome, out)
+    answers = value.outcome.answers
+    depths = value.order.depths
+    found = sorted(value.found, key=lambda rank: (depths.get(rank, 0), rank))
+    for alike in by_statement((_statement(answers[rank].text), rank) for rank in found):
+        labelled(str(alike[0]), answers[alike[0]].text, out, whole=True)
+        others = [(rank, str(rank), _short(answers[rank].text)) for rank in alike[1:]]
+        show_likewise(others, out)
+    said = {rank: replace(answers[rank], text="") for rank in found}
+    render(replace(value.outcome, answers={**answers, **said}), out)
     out.print(Text(str(value.order), "bold"))
+
+
+def _statement(text: str) -> Hashable:
+    """TEXT: an answer of the extension's bisect."""
+    changed = re.search(r"^(?:Changed by|By) (?!event)(.*)", text, re.MULTILINE)
+    stack = [line for line in text.splitlines() if line.startswith("#")]
+    return statement(stack, changed[1] if changed else None)
+
+
+def _short(text: str) -> str:
+    place = re.search(r" turned false in rank \d+ (.*)", text)
+    element = re.search(r"^First (bad element: .*)", text, re.MULTILINE)
+    return (place[1] if place else "") + (f"; first {element[1]}" if element else "")
 
 
 @render.register

@@ -318,6 +318,22 @@ def test_bisect_prints_the_answer(home: Path) -> None:
     assert "last message before: from rank 1, tag 7, 4 bytes" in done.stdout
 
 
+def test_ranks_that_one_statement_made_false_share_an_answer(home: Path) -> None:
+    """One answer is whole, the others have a line each: all ranks store `number` at one place."""
+    shell = rdb(home, "bisect", "relay", "number < 5")
+    assert shell.returncode == 0, shell.stderr
+    assert shell.stdout.count("in turn: number = ") == 1
+    assert re.findall(r"^rank (\d), at ", shell.stdout, re.MULTILINE) == ["0"]
+    likewise = r"^likewise in rank (\d), at \S+, recorded .*$"
+    assert re.findall(likewise, shell.stdout, re.MULTILINE) == ["1", "2"]
+    session = rdb(home, "attach", "relay", given="bisect number < 5\nprint number\n")
+    assert session.returncode == 0, session.stderr
+    assert session.stdout.count("Changed by relay.c:") == 1
+    likewise = r"^likewise in rank (\d), at \S+$"
+    assert re.findall(likewise, session.stdout, re.MULTILINE) == ["1", "2"]
+    assert re.search(r"^0-2: \$\d+ = 4$", session.stdout, re.MULTILINE)
+
+
 # ---- searches over ranks ----
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -337,8 +338,10 @@ def _message(operands: list[tuple[int, int]], event: int, by_event: bool) -> tup
 
 
 def stack() -> list[str]:
+    """Without libc's callers of main: GDB cuts them only where C's main is the main program."""
     lines = gdb.execute("backtrace 32", to_string=True).splitlines()
-    return [line for line in lines if line.startswith("#")]
+    frames = [line for line in lines if line.startswith("#")]
+    return list(itertools.takewhile(lambda line: " in __libc_start_" not in line, frames))
 
 
 def as_text(found: dict[str, Any]) -> str:
