@@ -42,7 +42,10 @@ struct options {
 	int exe_fd;          /* descriptor of exe; 0: not given */
 	struct limit checkpoint_every, keep, log_budget;
 	bool order;          /* record: do not log the payloads of messages (crossing/order.h) */
+	bool lean;           /* record: do not log those that the sender's recording has (mpi/lower/core/lean.h) */
 	bool expand;         /* replay: make the payloads again (replay/expand.h) */
+	const char *deliver; /* replay: the messages to hand to their receivers (replay/deliver.h) */
+	const char *ask;     /* replay: the command that has payloads made (replay/ask.h) */
 	bool no_checkpoints; /* --checkpoint-every 0: only the first */
 	const char *board;   /* file of the board (restart/checkpoint/board.h) */
 	unsigned board_ranks;

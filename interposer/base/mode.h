@@ -78,7 +78,7 @@ struct mode {
 	void (*at_divergence)(ucontext_t *uc, const char *text);
 	void (*at_fault)(int sig, siginfo_t *info, ucontext_t *uc);
 
-	/* ---- set in a restart ---- */
+	/* ---- set in a restart; `taking` also where messages are delivered ---- */
 
 	/* The log is about to answer this question; rec: its record, or NULL if the next record is another one's. */
 	void (*taking)(enum log_kind kind, uint32_t nr, const struct log_record *rec);
@@ -112,6 +112,6 @@ struct mode {
 };
 
 /* Each is defined in a folder above all that it uses. */
-extern const struct mode mode_record, mode_pass, mode_coordinated, mode_verify, mode_expand, mode_replica, mode_restart;
+extern const struct mode mode_record, mode_pass, mode_coordinated, mode_verify, mode_expand, mode_deliver, mode_replica, mode_restart;
 
 #endif

@@ -262,7 +262,7 @@ void event_end(struct event *ev)
 			sync_shared(ev);
 		if (ends_known)
 			ends_sync(ev);
-		if (lower.opt.order)
+		if (lower.opt.order || lower.opt.lean)
 			order_checks(ev);
 		if (ev->nsent && !ev->sent_logged)
 			event_chunk_from(ev, 0, RDB_NOTE_SENT, ev->sent, ev->nsent * sizeof(*ev->sent));

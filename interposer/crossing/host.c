@@ -267,6 +267,7 @@ static const struct rdb_plugin *load(unsigned ns)
 	own->appnum = lower.opt.appnum;
 	own->worlds = lower.opt.worlds;
 	own->order = lower.opt.order;
+	own->lean = lower.opt.lean;
 	own->pick = lower.opt.chaos && recording() ? schedule->pick : NULL;
 	own->hca = lower.opt.hca;
 	own->hca_key = lower.opt.hca_key;

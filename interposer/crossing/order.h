@@ -1,5 +1,6 @@
-/* --record=order: the bytes of messages are not in the log.  Each part of them is a note with its length and hash, and
- * all ranks together make the bytes again later (replay/expand.h), into a file beside the log. */
+/* --record=order, --record=lean: the bytes of messages are not in the log.  Each part of them is a note with its length
+ * and hash.  The bytes are made again later into a file beside the log, by all ranks together (replay/expand.h) or by
+ * the rank that sent them (replay/deliver.h). */
 #ifndef RDB_ORDER_H
 #define RDB_ORDER_H
 #include "crossing/event.h"

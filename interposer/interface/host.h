@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "interface/gate.h"
 
-#define RDB_HOST_VERSION 21
+#define RDB_HOST_VERSION 22
 
 /* Kinds of notes: chunks of a record that replay does not apply (log_format.h, struct log_chunk with addr 0). */
 enum rdb_note {
@@ -57,6 +57,7 @@ enum rdb_note {
 	RDB_NOTE_COUNTED = 39, /* struct mark_counted: where a computation was stopped */
 	RDB_NOTE_PROBED = 40,  /* struct rdb_note_recv: a message that a probe has found */
 	RDB_NOTE_EARLY = 41,   /* struct rdb_note_recv: a message whose bytes came before its receive was completed */
+	RDB_NOTE_KEPT = 42,    /* bytes, in pieces: the message of the next RDB_NOTE_SEND (mpi/lower/core/lean.h) */
 };
 
 /* Two words: in a loop mostly only one of them changes (log_short.h). */
@@ -168,10 +169,10 @@ struct rdb_note_file_turn {
 };
 
 struct rdb_note_payload {
-	uint64_t addr;   /* upper address */
+	uint64_t at;     /* upper address; bits from RDB_SENT_PHASE: as of struct rdb_note_sent */
 	uint64_t offset; /* of the bytes in the rank's file of payloads, which an expanded recording has */
 	uint32_t len;
-	uint32_t check; /* crc32c_data() of them */
+	uint32_t check; /* as of struct rdb_note_sent */
 };
 
 struct rdb_note_recv {
@@ -231,8 +232,8 @@ struct rdb_host {
 	/* As sent(), for `count` elements, `extent` bytes apart, with these blocks in each. */
 	void (*sent_blocks)(const void *upper, int64_t count, int64_t extent, const struct rdb_blocks *blocks,
 			    unsigned n);
-	/* As out(), for bytes that a whole-job replay makes again (`expand` below): with --record=order their hash is
-	 * logged instead. */
+	/* As out(), for bytes that can be made again, with --record=order by a whole-job replay (`expand` below), with
+	 * --record=lean from the sender's recording: their hash is logged instead. */
 	void (*payload)(void *upper, size_t len);
 	void (*note)(enum rdb_note what, const void *data, size_t len);
 	/* Calls a function of the upper half (user MPI_Op, callback) with up to 6 integer or pointer arguments; nested
@@ -295,6 +296,7 @@ struct rdb_host {
 	/* --chaos: a number below `below` at random; else NULL. */
 	uint64_t (*pick)(uint64_t below);
 	bool order; /* --record=order: calls whose payloads `expand` could not make again are refused */
+	bool lean;  /* --record=lean: large messages are made again from the sender's recording */
 	/* While payloads are made again: what happens to the receive with number `order` later in the log. */
 	enum rdb_fate (*fate)(uint64_t order, struct rdb_note_recv *out);
 	/* Is there a receive on that channel posted after number `order`?  Valid after fate() has returned

@@ -36,10 +36,24 @@ struct log_wanted {
 	int8_t comm, peer, tag, request, size;
 };
 
+/* A message whose bytes are not in the receiver's log, or are in the sender's. */
+struct log_payload {
+	uint64_t event;
+	uint64_t at;     /* struct rdb_note_payload; of a sender: 0 */
+	uint64_t offset; /* the same; of a sender: offset in the segment */
+	uint64_t order;  /* number of the receive; of a sender: number of the send among all of its log, from 0 */
+	uint32_t len, check;
+	int32_t peer, tag;
+	uint32_t comm, segment; /* comm: of a sender 0 */
+};
+
 /* All of a rank's log, in order; events that are repeated come as often as they happened.  *found is
  * malloc'ed: log_messages_free().  Returns as log_index() does. */
 LOG_API int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *wanted, size_t wanted_count,
 			 struct log_message **found, size_t *count, char *error);
 LOG_API void log_messages_free(struct log_message *found);
+/* The same for payloads; *found is freed by log_payloads_free(). */
+LOG_API int log_payloads(const char *dir, struct log_payload **found, size_t *count, char *error);
+LOG_API void log_payloads_free(struct log_payload *found);
 
 #endif

@@ -117,9 +117,9 @@ void meta_log(const char *path)
 	char cpu[CPU_TEXT];
 	cpu_describe(cpu);
 	add("],\"cpu\":%s}", cpu);
-	if (lower.opt.order) {
+	if (lower.opt.order || lower.opt.lean) {
 		meta.len--;
-		add(",\"record\":\"order\",\"mpi\":");
+		add(",\"record\":\"%s\",\"mpi\":", lower.opt.order ? "order" : "lean");
 		add_string(mpi_name());
 		add("}");
 	}

@@ -21,13 +21,14 @@
 static void __attribute__((noreturn)) usage(void)
 {
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
-	      "                [--mpi-stub PATH]... [--record=off|order|checkpoints] [--lax] [--no-children] [--exe PATH]\n"
+	      "                [--mpi-stub PATH]... [--record=off|order|lean|checkpoints] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] [--cpu " CPU_CHOICES "]\n"
 	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--log-budget NMB] [--slice MS] [--chaos]\n"
 	      "                [--check sample|full|off]\n"
 	      "                [--board FILE --ranks N --board-rank N [--mtbf S]]\n"
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK [--appnum N]] -- PROG ARGS\n"
-	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD | --expand) [--checkpoint K]\n"
+	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD | --expand | --deliver LIST)\n"
+	      "                [--checkpoint K] [--ask COMMAND]\n"
 	      "                [--checked] [--patience S] [--until EVENT]\n"
 	      "       rdb-exec --restart RANKDIR --at EVENT [--checkpoint K] [--in-place] [--in-flight FILE]\n"
 	      "                [--worlds --world FIRSTRANK [--appnum N]] --dir ...\n"
@@ -122,7 +123,8 @@ static void take_record(const char *how)
 {
 	struct options *o = &lower.opt;
 	o->order = !strcmp(how, "order");
-	if (o->order || !strcmp(how, "full"))
+	o->lean = !strcmp(how, "lean");
+	if (o->order || o->lean || !strcmp(how, "full"))
 		mode_switch(&mode_record);
 	else if (!strcmp(how, "checkpoints"))
 		mode_switch(&mode_coordinated);
@@ -137,7 +139,10 @@ static const char *give_record(unsigned to, char room[NUMBER_TEXT])
 {
 	const struct options *o = &lower.opt;
 	(void)to, (void)room;
-	return !(o->restart ? o->mode_after : lower.mode)->records ? "off" : o->order ? "order" : "full";
+	return !(o->restart ? o->mode_after : lower.mode)->records ? "off"
+	       : o->order                                          ? "order"
+	       : o->lean                                           ? "lean"
+								   : "full";
 }
 
 static const char *const checks[] = {[CHECK_SAMPLE] = "sample", [CHECK_FULL] = "full", [CHECK_OFF] = "off"};
@@ -339,7 +344,7 @@ static void become_spawned(int first)
 static void check_modes(int argc, char **argv)
 {
 	struct options *o = &lower.opt;
-	const bool verify = o->verify || o->expand || o->only_check;
+	const bool verify = o->verify || o->expand || o->deliver || o->only_check;
 	if (o->replay)
 		o->dir = o->replay;
 	if (!o->dir || !o->files_dir)
@@ -353,7 +358,10 @@ static void check_modes(int argc, char **argv)
 	if (o->replay) {
 		if (verify == (o->agent_fd >= 0) || optind != argc)
 			usage();
-		mode_switch(o->expand ? &mode_expand : verify ? &mode_verify : &mode_replica);
+		mode_switch(o->expand    ? &mode_expand
+			    : o->deliver ? &mode_deliver
+			    : verify     ? &mode_verify
+					 : &mode_replica);
 	} else {
 		if (optind == argc)
 			usage();

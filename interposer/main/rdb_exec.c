@@ -46,6 +46,7 @@
 #include "base/probe.h"
 #include "base/trace.h"
 #include "space/side_files.h"
+#include "replay/deliver.h"
 #include "replay/expand.h"
 #include "replay/patience.h"
 #include "replay/replay.h"
@@ -228,6 +229,8 @@ static int replay(void)
 		rc = upper_open();
 	if (!rc && lower.opt.expand)
 		rc = expand_begin();
+	if (!rc && lower.opt.deliver)
+		rc = deliver_begin();
 	if (rc) {
 		if (rc != -EBADMSG && rc != -EPROTO)
 			rdb_warn("%s: cannot be replayed: %s", lower.opt.dir, strerror(-rc));

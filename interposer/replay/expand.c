@@ -128,8 +128,8 @@ bool expand_agrees(const void *upper, size_t len)
 	uint64_t from = (uint64_t)upper, to = from + len;
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(expand.present, c));) {
 		const struct rdb_note_payload *note = payload_of(c);
-		if (note && note->addr >= from && note->addr + note->len <= to) {
-			if (crc32c_data(0, (const void *)note->addr, note->len) != note->check)
+		if (note && note->at >= from && note->at + note->len <= to) {
+			if (crc32c_data(0, (const void *)note->at, note->len) != note->check)
 				return false;
 		} else if (c->addr && !same(c->addr, (const uint8_t *)(c + 1), c->len, from, to)) {
 			return false;
@@ -146,7 +146,7 @@ static void keep(const struct event *ev, const struct rdb_note_payload *note)
 		snprintf(text, sizeof(text),
 			 "the %u bytes received at %#lx differ from the recording: the program does not repeat its "
 			 "run exactly, so record it with --record=full",
-			 note->len, (unsigned long)note->addr);
+			 note->len, (unsigned long)note->at);
 	else if (rc)
 		snprintf(text, sizeof(text), "the payload cannot be written: %s", strerror(-rc));
 	if (rc)

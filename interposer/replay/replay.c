@@ -12,6 +12,7 @@
 #include "crossing/boundary.h"
 #include "space/sent.h"
 #include "replay/call_names.h"
+#include "replay/deliver.h"
 #include "replay/divergence.h"
 #include "replay/expand.h"
 #include "replay/payload.h"
@@ -193,7 +194,8 @@ void replay_look_ahead(void)
 		load_mark(replay.next);
 	mark_count_begin(preempt ? &replay.mark : NULL);
 	/* The program may never ask for more, if it was killed in a loop: nothing is left to compare. */
-	if (verifying() && !lower.opt.restart && !replay.final && (!replay.next || replay.next->kind == LOG_END)) {
+	if (verifying() && !lower.opt.restart && !replay.final && (!replay.next || replay.next->kind == LOG_END) &&
+	    !(lower.opt.deliver && deliver_more())) {
 		if (!lower.opt.expand)
 			finish(true, NULL);
 		expand_whole(); /* but other ranks may need the program's next call */
@@ -405,7 +407,8 @@ bool replay_wrote(uint64_t addr, uint64_t len)
 {
 	for (const struct log_chunk *c = NULL; replay.present && (c = log_chunk_next(replay.present, c));) {
 		const struct rdb_note_payload *payload = payload_of(c);
-		const uint64_t at = payload ? payload->addr : c->addr, end = at + (payload ? payload->len : c->len);
+		const uint64_t at = payload ? payload_address(payload) : c->addr,
+			       end = at + (payload ? payload->len : c->len);
 		if (at && at < addr + len && addr < end)
 			return true;
 	}

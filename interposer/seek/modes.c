@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include "replay/deliver.h"
 #include "replay/expand.h"
 #include "replay/poll_replay.h"
 #include "seek/output.h"
@@ -66,6 +67,14 @@ const struct mode mode_verify = {MODE_REPLAYS, .question = replay_question, .cal
 const struct mode mode_expand = {
 	MODE_REPLAYS,          .question = replay_question, .call = expand_call, .answered = modes_answered,
 	.offer = expand_offer,
+};
+
+const struct mode mode_deliver = {
+	MODE_REPLAYS,
+	.question = replay_question,
+	.call = replay_call,
+	.answered = modes_answered,
+	.taking = deliver_taking,
 };
 
 const struct mode mode_replica = {

@@ -13,6 +13,7 @@ from rdb.launch.command import CHECK_CHOICES, CPU_CHOICES, rdb_exec_line
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import (
     CHAOS_NEEDS_LOG,
+    LEAN_NEEDS_ALL,
     ORDER_HINT,
     ORDER_NEEDS_ALL,
     check_limit,
@@ -28,7 +29,7 @@ _NUMBERS = ("--hash-every", "--slice", "--mtbf")
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
                 [--checkpoint-every N] [--keep N] [--log-budget N] [--kept-budget N] [--slice MS]
-                [--chaos] [--record full|order|off] [--check sample|full|off] [--cpu LEVEL]
+                [--chaos] [--record full|order|lean|off] [--check sample|full|off] [--cpu LEVEL]
                 [--hca soft|real|auto] [--mpi NAME] -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
@@ -50,6 +51,7 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --check HOW       how much of the program's output each replay compares: sample (default: of
                     pieces above 64 KiB a sample), full (all of it), off (nothing)
   --record order    log the order of messages, not their contents, which rdb expand regenerates
+  --record lean     do not log large messages; debuggers regenerate them from their senders
   --record off      run without a recording, threads in parallel; below mpirun or srun the job takes
                     checkpoints when rdb checkpoint asks for one
   --lax             let the kernel answer system calls that rdb does not know, instead of stopping
@@ -135,8 +137,10 @@ def exec_command(arguments: Sequence[str]) -> int:
         elif option in _LIMITS:
             options += [option, check_limit(option, value)]
         elif option == "--record":
-            if value not in ("full", "order", "off"):
-                raise Usage(f"exec: --record {value}: no such choice", "write full, order, off")
+            if value not in ("full", "order", "lean", "off"):
+                raise Usage(
+                    f"exec: --record {value}: no such choice", "write full, order, lean, off"
+                )
             options.append(f"--record={value}")
         elif value.isdigit():
             options += [option, value]
@@ -147,6 +151,8 @@ def exec_command(arguments: Sequence[str]) -> int:
 
     if "--record=order" in options and "--keep" in options:
         raise Usage(ORDER_NEEDS_ALL, ORDER_HINT)
+    if "--record=lean" in options and "--keep" in options:
+        raise Usage(LEAN_NEEDS_ALL, ORDER_HINT)
     if "--record=off" in options and "--chaos" in options:
         raise Usage(CHAOS_NEEDS_LOG)
     program = find_program(rest[0])

@@ -24,7 +24,7 @@ from rdb.recording import Job, Process, RankRecording, open_job
 from rdb.recording.log.describe import mpi_name
 from rdb.recording.messages.queues import ANY, never_completed
 from rdb.recording.mpi.communication import RankCommunication
-from rdb.recording.order import order_ranks, unexpanded
+from rdb.recording.order import lean_ranks, order_ranks, unexpanded, unregenerated
 from rdb.recording.verbs.objects import HEADER, Verbs
 
 
@@ -185,12 +185,17 @@ def _print_order(job: Job) -> None:
         )
     elif ranks:
         print("holds     the order of messages (--record=order), expanded")
+    elif lean := _lean(job):
+        made = "regenerated when they are needed" if lean[1] else "regenerated"
+        print(f"holds     hashes of large messages (--record=lean), which are {made}")
 
 
 def _order_json(job: Job) -> dict[str, Any]:
     ranks, left = _order(job)
     if ranks:
         return {"record": "order", "expanded": not left}
+    if lean := _lean(job):
+        return {"record": "lean", "expanded": not lean[1]}
     return {"record": "off" if unrecorded(job) else "full"}
 
 
@@ -200,6 +205,15 @@ def _order(job: Job) -> tuple[int, int]:
         return len(order_ranks(job)), len(unexpanded(job))
     except RdbError:  # the rank's own row reports the damage
         return 0, 0
+
+
+def _lean(job: Job) -> tuple[int, int] | None:
+    """As `_order`, for --record=lean; None: there are none."""
+    try:
+        ranks = len(lean_ranks(job))
+        return (ranks, len(unregenerated(job))) if ranks else None
+    except RdbError:  # the rank's own row reports the damage
+        return None
 
 
 def _print_images(programs: list[dict[str, Any]]) -> None:

@@ -32,7 +32,7 @@ def need_ranks(name: str, rank: str | None = None, replayed: bool = True) -> Job
     job = sound_ranks(job)
     say_missing(job)
     if replayed:
-        expand_if_needed(job)
+        expand_if_needed(job, by_need=True)
     return job
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from rdb.cli.carrying import gathered
+from rdb.cli.expand import regenerate_all
 from rdb.coordinate.coordinated import unrecorded
 from rdb.coordinate.pack_checkpoints import pack_checkpoints
-from rdb.errors import Usage
+from rdb.errors import DamagedRecording, Usage
 from rdb.recording import open_job
 from rdb.recording.packing import pack
 
@@ -35,6 +37,8 @@ def pack_command(args: argparse.Namespace) -> int:
         made = pack_checkpoints(job, out, args.since)
         use = f"rdb restart {shlex.quote(str(out))}"
     else:
+        with suppress(DamagedRecording):  # told below
+            regenerate_all(job)  # a pack has all that its ranks need
         made = pack(job, out, args.ranks, args.since)
         use = f"rdb attach {shlex.quote(str(out))}"
     for line in made.lost:

@@ -129,11 +129,12 @@ def build_parser() -> argparse.ArgumentParser:
     )
     run.add_argument(
         "--record",
-        choices=("full", "order", "off"),
+        choices=("full", "order", "lean", "off"),
         default="full",
         help="full (default): log all that the program receives; order: log the order of messages, "
-        "not their contents, which rdb expand regenerates; off: no recording, only checkpoints; "
-        "threads run in parallel",
+        "not their contents, which rdb expand regenerates; lean: log a hash of each large message, "
+        "whose bytes a debugger regenerates from its sender's recording; off: no recording, only "
+        "checkpoints; threads run in parallel",
     )
     run.add_argument(
         "--check",
@@ -196,7 +197,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     expand = command(
         "expand",
-        "regenerate the message contents of a job recorded with --record=order",
+        "regenerate the message contents of a job recorded with --record=order or --record=lean",
         "rdb.cli.expand:expand_command",
     )
     expand.epilog = "Replays all ranks together. attach, replay and others run it if it is needed."

@@ -24,6 +24,7 @@ from rdb.launch.command import (
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import (
     CHAOS_NEEDS_LOG,
+    LEAN_NEEDS_ALL,
     ORDER_HINT,
     ORDER_NEEDS_ALL,
     check_limit,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
-    """The parsed form of `[-n N] [--record=order] [--hca=WHICH] [--mpi=NAME] -- PROG ARGS`.
+    """The parsed form of `[-n N] [--record=order|lean] [--hca=WHICH] [--mpi=NAME] -- PROG ARGS`.
 
     This usual case avoids argparse, which costs 20 ms. None: ARGUMENTS have another form.
     """
@@ -51,7 +52,7 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
     if rest[:1] == ["-n"] and len(rest) > 1 and rest[1].isdigit() and int(rest[1]) > 0:
         ranks = int(rest[1])
         rest = rest[2:]
-    if rest[:1] == ["--record=order"]:
+    if rest[:1] in (["--record=order"], ["--record=lean"]):
         record = rest.pop(0)[len("--record=") :]
     if rest and rest[0].startswith("--hca="):
         hca = rest.pop(0)[len("--hca=") :]
@@ -271,6 +272,10 @@ def _options(args: SimpleNamespace) -> list[str]:
         if args.keep is not None:
             raise Usage(ORDER_NEEDS_ALL, ORDER_HINT)
         options += ["--record=order"]
+    if args.record == "lean":
+        if args.keep is not None:
+            raise Usage(LEAN_NEEDS_ALL, ORDER_HINT)
+        options += ["--record=lean"]
     options += ["--lax"] if args.lax else []
     options += ["--no-children"] if args.no_children else []
     options += ["--cpu", args.cpu] if args.cpu else []

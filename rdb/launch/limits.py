@@ -13,6 +13,7 @@ from rdb.private import opener
 CHAOS_NEEDS_LOG = "--chaos needs a recording, not --record=off"
 # A replay of the whole job starts at the job's beginning.
 ORDER_NEEDS_ALL = "--keep and --record=order: --keep drops the beginning, which rdb expand needs"
+LEAN_NEEDS_ALL = "--keep and --record=lean: --keep drops what other ranks' messages are made from"
 ORDER_HINT = "use only one of them, or --log-budget"
 
 _UNITS = {

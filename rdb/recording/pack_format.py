@@ -30,7 +30,7 @@ _JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,200}\Z")
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 # Other files in a recording's directory; most describe what a branch began with.
 BESIDE = (
-    r"cautions|sums|payload|descriptors|own-files|scheduling|timers|posix-timers|signals|was-(?:own-)?\d{1,9}"
+    r"cautions|sums|payload(?:\.part|\.marks)?|descriptors|own-files|scheduling|timers|posix-timers|signals|was-(?:own-)?\d{1,9}"
     r"|tree-began|tree-nodes|attributes|locks|pids|tree-pids|children-before|shared-\d{1,9}(?:-(?:was|reads|writes))?"
     r"|shared-began|mapped-files|mapped-\d{1,9}-was"
     r"|mpi-objects|mpi-begun"

@@ -149,6 +149,11 @@ class RankRecording:
         return self.last_event if self.end is None and self.last_event >= 0 else None
 
     @property
+    def lean(self) -> bool:
+        """Are the bytes of large messages in its senders' recordings only (`--record=lean`)?"""
+        return self.meta.get("record") == "lean"
+
+    @property
     def state(self) -> str:
         """`running`, `paused`, `exited 3`, `signal 11`, `killed`, `became PROG`, `damaged`, ...
 

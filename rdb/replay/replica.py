@@ -16,6 +16,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -29,6 +30,8 @@ from rdb.replay.agent import AgentClient
 
 _PR_SET_CHILD_SUBREAPER = 36
 _F_SETSIG = 10
+# The command that has a message made by its sender (interposer/replay/ask.h), a word a line.
+_ASK = "\n".join([sys.executable, "-m", "rdb.live.expand.ask"])
 _HIGH_FD = 700  # above what a program uses
 _EXIT_DEADLINE_S = 5.0
 
@@ -52,6 +55,8 @@ class Source(Protocol):
     def images(self) -> Sequence[Checkpoint]: ...
     @property
     def open_end(self) -> int | None: ...
+    @property
+    def lean(self) -> bool: ...
     @property
     def no_beginning(self) -> RdbError | None: ...
 
@@ -186,6 +191,7 @@ class Replica:
                     *(() if checkpoint is None else ("--checkpoint", str(checkpoint))),
                     *(() if recording.open_end is None else ("--until", str(recording.open_end))),
                     *(("--checked",) if image in _checked else ()),
+                    *(("--ask", _ASK) if recording.lean else ()),
                     *("--agent-fd", str(theirs.fileno())),
                 ]
                 try:

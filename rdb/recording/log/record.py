@@ -44,6 +44,7 @@ _TOOK_AT = 52
 _TOOK_US = 1 << 31  # LOG_TOOK_US
 _CHUNK = struct.Struct("<QII")  # struct log_chunk
 _PAYLOAD = struct.Struct("<QQI")  # struct rdb_note_payload up to its hash
+_ADDRESS = (1 << 48) - 1  # RDB_SENT_ADDRESS
 _NOTE_MESSAGE = struct.Struct("<iiIIQQQ")  # struct rdb_note_recv
 
 
@@ -94,6 +95,7 @@ class Note(IntEnum):
     COUNTED = 39
     PROBED = 40
     EARLY = 41
+    KEPT = 42
 
 
 class EndKind(IntEnum):
@@ -119,13 +121,13 @@ class Chunk:
     def span(self) -> tuple[int, int]:
         """Address and size of the bytes that the event wrote.
 
-        With `--record=order` they may lie outside the log.  (0, 0) for other notes.
+        With `--record=order` and `lean` they may lie outside the log.  (0, 0) for other notes.
         """
         if self.addr:
             return self.addr, len(self.data)
         if self.note == Note.PAYLOAD:
-            addr, _, size = _PAYLOAD.unpack_from(self.data)
-            return addr, size
+            at, _, size = _PAYLOAD.unpack_from(self.data)
+            return at & _ADDRESS, size
         return 0, 0
 
 

@@ -526,6 +526,10 @@ class RankCommunication:
         orders = [self.item(place).order for place in self.receives.get(channel, ())]
         return channel, bisect_left(orders, received.order)
 
+    def rank_of(self, peer: int) -> int:
+        """The rank of the job; -1: not known."""
+        return self._rank(peer)
+
     def _rank(self, peer: int) -> int:
         """The rank of the job; -1: not known (interposer/mpi/lower/objects/worlds.h)."""
         return peer + self._world_first if peer >= 0 else max(-2 - peer, -1)

@@ -1,10 +1,11 @@
 /* Blocking point-to-point.  A receive goes straight to the program's buffer, unless other threads run meanwhile: then
  * it is a nonblocking receive, which is waited for. */
 #include "lower/core/drained.h"
+#include "lower/core/lean.h"
 #include "lower/objects/observer.h"
 #include "lower/core/requests.h"
 
-void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int64_t count, const struct vtype *type,
+void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int64_t count, struct vtype *type,
 	       uint32_t request)
 {
 	struct rdb_note_recv note = {
@@ -18,6 +19,7 @@ void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int
 
 	if (dest != MPI_PROC_NULL && observer)
 		observer->sent();
+	lean_keep(buf, count, type, comm, dest, false);
 	if (dest != MPI_PROC_NULL)
 		host->note(RDB_NOTE_SEND, &note, sizeof(note));
 }
@@ -86,12 +88,16 @@ static void from_nobody(int source, MPI_Status *status)
 	}
 }
 
-static int64_t received(int rc, void *buf, int count, const struct vtype *type, const struct vcomm *comm,
-			MPI_Status *status, void *upper_status, uint64_t order)
+static int64_t received(int rc, void *buf, int count, struct vtype *type, struct vcomm *comm, MPI_Status *status,
+			void *upper_status, uint64_t order)
 {
 	if (rc == MPI_SUCCESS) {
+		if (host->lean)
+			order_begin(lean_receive(comm, status, status_bytes(status), type));
 		out_received(buf, status_bytes(status), count, type);
 		note_receive(comm, status, status_bytes(status), 0, order, false);
+		if (host->lean)
+			order_begin(false);
 		status_out(upper_status, status, false);
 	} else if (is_truncation(rc)) {
 		order_begin(false);
@@ -315,6 +321,7 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 
 	const int source = picked_source((int)a[5], (int)a[6], comm);
 
+	lean_keep((void *)a[0], (int)a[1], type, comm, (int)a[3], true); /* the call overwrites it */
 	rc = BLOCKING(PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], source,
 					    (int)a[6], comm->o.real, &status));
 	if (has_come(rc))

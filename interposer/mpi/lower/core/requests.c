@@ -7,6 +7,7 @@
 #include "lower/objects/large.h"
 #include "lower/objects/pending.h"
 #include "lower/objects/staged_read.h"
+#include "lower/core/lean.h"
 #include "lower/core/requests.h"
 
 unsigned long requests_completed;
@@ -256,11 +257,21 @@ static void deliver_bytes(struct vreq *request, const MPI_Status *status)
 			     is_truncation(status->MPI_ERROR));
 }
 
+static bool in_full(const struct vreq *request)
+{
+	return request->partitioned || (request->pending && pending_has_operation(request->pending));
+}
+
+static bool left_to_sender(struct vreq *request, const MPI_Status *status)
+{
+	return request->receive && !request->partitioned && !request->pending && !is_truncation(status->MPI_ERROR) &&
+	       lean_receive(request->comm, status, status_bytes(status), request->type);
+}
+
 /* Delivers in any call; order_begin() makes the log treat the bytes as those of a message. */
 static void deliver(struct vreq *request, const MPI_Status *status)
 {
-	bool in_full = request->partitioned || (request->pending && pending_has_operation(request->pending));
-	bool before = order_begin(!in_full);
+	bool before = order_begin(host->lean ? left_to_sender(request, status) : !in_full(request));
 
 	deliver_bytes(request, status);
 	order_begin(before);
@@ -318,10 +329,13 @@ void request_peek(struct vreq *request, const MPI_Status *status)
 void request_early(struct vreq *request, const MPI_Status *status)
 {
 	int64_t bytes;
+	bool before;
 
 	if (status_cancelled(status) || !still_there(request->buf, request->count, request->type))
 		return;
+	before = order_begin(host->lean && left_to_sender(request, status));
 	bytes = copy_out(request, status);
+	order_begin(before);
 	if (!request->nobody)
 		note_early(request->comm, status, bytes, request->o.id, request->order,
 			   is_truncation(status->MPI_ERROR));

@@ -37,6 +37,7 @@ struct vtype {
 	MPI_Aint extent, true_lb, true_extent;
 	bool dense; /* `count` elements are one run of bytes from the buffer's start */
 	bool freed; /* the program has freed it; pending operations still need it */
+	enum { SENT_UNKNOWN, SENT_AS_IT_LIES, SENT_OTHERWISE } order; /* of the bytes of one element (lean.c) */
 	unsigned operations;
 	struct block *blocks; /* parts to log, of a type with large gaps (absolute addresses) */
 	unsigned block_count;

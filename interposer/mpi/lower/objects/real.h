@@ -208,7 +208,7 @@ void out_typed(void *buf, int64_t count, const struct vtype *type);
 void out_received(void *buf, int64_t bytes, int64_t count, const struct vtype *type);
 
 /* p2p.c: notes for readers of the log. */
-void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int64_t count, const struct vtype *type,
+void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int64_t count, struct vtype *type,
 	       uint32_t request);
 /* Number of a receive that is posted now, in the order of posting. */
 uint64_t receive_posted(void);
