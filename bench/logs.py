@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.figures import LogGrowth
@@ -20,9 +21,15 @@ def growth(
         return _of_rank(what if way == RECORDED else f"{what}, {way}", job, ranks - 1)
 
 
-def growths(bench: Bench, what: str, program: list[str], ranks: int) -> list[LogGrowth]:
-    """In each mode of recording."""
-    return [growth(bench, what, program, ranks, way) for way in (RECORDED, ORDER)]
+def growths(
+    bench: Bench,
+    what: str,
+    program: list[str],
+    ranks: int,
+    ways: Sequence[str] = (RECORDED, ORDER),
+) -> list[LogGrowth]:
+    """In each of these modes of recording."""
+    return [growth(bench, what, program, ranks, way) for way in ways]
 
 
 def _of_rank(what: str, job: Path, rank: int) -> LogGrowth:

@@ -30,6 +30,7 @@ SECTIONS = (
     "chaos",
     "startup",
     "pingpong",
+    "bandwidth",
     "tcp",
     "allreduce",
     "windows",

@@ -26,6 +26,7 @@ class Scale:
     compute_turns: int
     calls: int
     pingpong: tuple[tuple[int, int], ...]  # (bytes, turns)
+    bandwidth: tuple[tuple[int, int], ...]  # (bytes, turns)
     allreduce: tuple[tuple[int, int], ...]  # (bytes, turns)
     windows: tuple[tuple[int, int], ...]  # (bytes, turns)
     lammps_steps: int
@@ -63,6 +64,7 @@ FULL = Scale(
     compute_turns=15_000,
     calls=200_000,
     pingpong=((8, 20_000), (65_536, 1_000), (1 << 20, 100)),
+    bandwidth=((8, 1_000), (4096, 500), (65_536, 50), (1 << 20, 10)),
     allreduce=((8, 20_000), (65_536, 500)),
     windows=((8, 5_000), (4096, 1_000), (65_536, 100), (1 << 20, 10)),
     lammps_steps=200,
@@ -95,6 +97,7 @@ QUICK = Scale(
     compute_turns=500,
     calls=5_000,
     pingpong=((8, 500), (65_536, 100), (1 << 20, 20)),
+    bandwidth=((8, 50), (65_536, 10)),
     allreduce=((8, 500), (65_536, 50)),
     windows=((8, 50), (65_536, 10)),
     lammps_steps=10,

@@ -22,6 +22,7 @@ from rdb.paths import lib_dir, rdb_exec_path
 NATIVE, PLAIN, RECORDED = "native", "plain", "recorded"
 WAYS = (NATIVE, PLAIN, RECORDED)
 ORDER = "order"  # --record=order
+LEAN = "lean"  # --record=lean
 MODES = (*WAYS, ORDER)  # of programs whose messages are what there is to record
 
 
@@ -53,8 +54,8 @@ def through_rdb_exec(way: str, folder: Path, *options: str) -> list[str]:
 def through_mpi(way: str, folder: Path, ranks: int, *options: str) -> list[str]:
     """What to put before an MPI program.  Recorded, it is what a user types."""
     if way not in (NATIVE, PLAIN):
-        order = ["--record=order"] if way == ORDER else []
-        return [*own_command(), "run", "-n", str(ranks), *order, *options, "--"]
+        how = [f"--record={way}"] if way in (ORDER, LEAN) else []
+        return [*own_command(), "run", "-n", str(ranks), *how, *options, "--"]
     mpirun = shutil.which("mpirun")
     if mpirun is None:
         raise BenchError("mpirun is not in PATH", "install openmpi-bin")

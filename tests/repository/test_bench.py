@@ -25,7 +25,14 @@ SIZES_MB = {
 }  # of --quick
 _USUAL_MB = {10, 64}
 WAYS = {"plain", "recorded"}
-MODES = {"pingpong", "tcp", "allreduce", "windows", "lammps"}  # have --record=order, too
+MODES = {
+    "pingpong",
+    "bandwidth",
+    "tcp",
+    "allreduce",
+    "windows",
+    "lammps",
+}  # have --record=order, too
 CHECKS = {"off", "sample", "full"}  # ways of the section "outputs"
 WINDOWS = ("8 B", "64 KiB")
 OUTPUTS = [("write", "1 KiB"), ("write", "1 MiB"), ("MPI", "8 B"), ("MPI", "1 MiB")]
@@ -39,6 +46,7 @@ RATIOS = {
     "spins": {f"{name} ({by})" for name, _ in spins.STEPS.values() for by in spins.COMPILERS},
     "startup": {"true", "C++ program", "python3"},  # and MPI_Init, by `rdb run` alone
     "pingpong": {"8 B", "64 KiB", "1 MiB"},
+    "bandwidth": {f"{how} {size}" for how in ("window", "halo", "alltoall") for size in WINDOWS},
     "tcp": {"8 B", "64 KiB", "1 MiB"},
     "allreduce": {"8 B", "64 KiB"},
     "windows": {f"{how}{size}" for how in ("", "both ways, ", "gaps, ") for size in WINDOWS},
