@@ -139,10 +139,13 @@ class Connection:
         self._later.append(packet)
 
     def quiet(self, timeout_s: float) -> bool:
-        """Does no byte arrive within TIMEOUT_S?"""
+        """Does no byte arrive within TIMEOUT_S?  Those that do are read."""
         if self._buffer or self._later or self.closed:
             return False
-        return not select.select([self.read_fd], [], [], timeout_s)[0]
+        if not select.select([self.read_fd], [], [], timeout_s)[0]:
+            return True
+        self.fill()
+        return False
 
     def receive(self) -> Packet | None:
         """Waits for a packet; None: the other side has closed the connection."""

@@ -14,6 +14,7 @@ from rdb.server.files import Files
 from rdb.server.motion import Motion, Move
 from rdb.server.objects import Objects
 from rdb.server.packets import PACKET_SIZE, unescape
+from rdb.server.pages import Pages
 from rdb.server.registers import REGISTERS, RegisterFile
 from rdb.server.stops import stop_reply
 from rdb.server.target import Debuggee, StoppedLike
@@ -58,6 +59,27 @@ class Stub:
         self._extended = False
         self.acks = True
         self._last: StoppedLike | None = None
+        self._pages = Pages(lambda addr, length: timeline.read_memory(addr, length))
+        self._methods: dict[bytes, Callable[[bytes], bytes]] = {
+            b"?": self._why,
+            b"!": self._extend,
+            b"g": lambda body: self._registers().all().hex().encode("ascii"),
+            b"G": self._write_registers,
+            b"p": self._read_register,
+            b"P": self._write_register,
+            b"m": self._read_memory,
+            b"M": self._write_memory,
+            b"X": self._write_binary,
+            b"Z": self._insert_point,
+            b"z": self._remove_point,
+            b"H": lambda body: OK if self.threads.select(body) else BAD,
+            b"T": lambda body: OK if self.threads.alive(body) else BAD,
+            # GDB still closes its files afterwards: the connection ends when GDB closes it.
+            b"D": lambda body: OK,
+            b"q": self._query,
+            b"Q": self._set,
+            b"v": self._v,
+        }
 
     def after(self, other: Stub) -> Stub:
         """Takes over the connection state of another stub."""
@@ -86,31 +108,11 @@ class Stub:
         if self.motion.noticed is not None:
             other = self.threads.selected != self.timeline.thread
             self.motion.noticed.packet(packet, other)
-        letter = packet[:1].decode("latin-1")
-        simple: dict[str, Callable[[bytes], bytes]] = {
-            "?": self._why,
-            "!": self._extend,
-            "g": lambda body: self._registers().all().hex().encode("ascii"),
-            "G": self._write_registers,
-            "p": self._read_register,
-            "P": self._write_register,
-            "m": self._read_memory,
-            "M": self._write_memory,
-            "X": self._write_binary,
-            "Z": self._insert_point,
-            "z": self._remove_point,
-            "H": lambda body: OK if self.threads.select(body) else BAD,
-            "T": lambda body: OK if self.threads.alive(body) else BAD,
-            # GDB still closes its files afterwards: the connection ends when GDB closes it.
-            "D": lambda body: OK,
-            "q": self._query,
-            "Q": self._set,
-            "v": self._v,
-        }
-        if letter == "k":
+        letter = packet[:1]
+        if letter == b"k":
             self._kill()
             return b""
-        method = simple.get(letter)
+        method = self._methods.get(letter)
         return method(packet[1:]) if method else b""
 
     def _extend(self, body: bytes) -> bytes:
@@ -162,7 +164,8 @@ class Stub:
 
     def _read_memory(self, body: bytes) -> bytes:
         addr, length = _addr_length(body)
-        data = self.timeline.read_memory(addr, min(length, PACKET_SIZE // 2 - 8)) if length else b""
+        serial, most = self.motion.stop_points.serial, PACKET_SIZE // 2 - 8
+        data = self._pages.read(serial, addr, min(length, most)) if length else b""
         if self.motion.noticed is not None:
             self.motion.noticed.read(addr, length, data)
         return data.hex().encode("ascii") if data or not length else FAULT
@@ -180,6 +183,7 @@ class Stub:
         if len(data) != length:
             return BAD
         if length and self.timeline.read_memory(addr, length) != data:
+            self._pages.forget()
             try:
                 self.timeline.write_memory(addr, data)
             except (OSError, RdbError):
