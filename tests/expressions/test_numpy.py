@@ -112,6 +112,20 @@ def test_the_frame_that_is_selected_and_its_callers(gdb: Gdb) -> None:
     assert json.loads(gdb.run("rdb-number max(u)"))[1] == 23
 
 
+def test_pythons_memory_is_read_once(gdb: Gdb) -> None:
+    """Also a text that lies in two pages."""
+    for line in (
+        "from rdb_gdb.values import cpython",
+        "it, asked = cpython.Interpreter(*cpython.running()), []",
+        "read = it._memory",
+        "it._memory = lambda at, size: asked.append(at) or read(at, size)",
+        "at = (it._runtime & ~0xFFF) + 0xFF8",
+        "print(it.read(at, 24) == it.read(at, 8) + it.read(at + 8, 16), len(asked))",
+    ):
+        said = gdb.run(f"python {line}")
+    assert said == "True 2\n"
+
+
 def test_bisect_names_element_and_statement(home: Path) -> None:
     for name in ("grid.u", "main::grid.u"):
         done = run_rdb(home, home.parent, "bisect", "job", f"allfinite({name})", "--json")

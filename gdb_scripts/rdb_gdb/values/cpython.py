@@ -141,16 +141,23 @@ class Interpreter:
         return replace(layout, **said)
 
     def read(self, address: int, size: int) -> bytes:
-        first, last = address // _PAGE, (address + size - 1) // _PAGE
-        noticed.needed[address, size] = None
         try:
-            if size <= 0 or first != last:
+            if not 0 < size <= _PAGE:
+                noticed.needed[address, size] = None
                 return self._memory(address, size)
-            if first not in self._pages:
-                self._pages[first] = self._memory(first * _PAGE, _PAGE)
-            return self._pages[first][address % _PAGE :][:size]
+            page, at = divmod(address, _PAGE)
+            found = self._in_page(page, at, size)
+            if at + size > _PAGE:
+                found += self._in_page(page + 1, 0, at + size - _PAGE)
+            return found
         except (gdb.MemoryError, OverflowError):
             raise Unreadable("Python's objects cannot be read here") from None
+
+    def _in_page(self, page: int, at: int, size: int) -> bytes:
+        noticed.needed[page * _PAGE + at, min(size, _PAGE - at)] = None
+        if page not in self._pages:
+            self._pages[page] = self._memory(page * _PAGE, _PAGE)
+        return self._pages[page][at : at + size]
 
     def _memory(self, address: int, size: int) -> bytes:
         noticed.fetched[address, size] = None
