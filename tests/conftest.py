@@ -12,6 +12,7 @@ from pathlib import Path
 import deadlines
 import openmpi
 import pytest
+from costs import Costs
 from gdbdriver import Gdb, Recorded
 from hypothesis import HealthCheck, settings
 from jobstore import Store
@@ -35,6 +36,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "rdb", derandomize=not explores, deadline=None, suppress_health_check=slow
     )
     settings.load_profile("rdb")
+    if "RDB_TEST_COSTS" in os.environ:
+        config.pluginmanager.register(Costs(Path(os.environ["RDB_TEST_COSTS"]).absolute()))
     for name, value in openmpi.REACHABLE.items():
         os.environ.setdefault(name, value)
     # Open MPI refuses root unless told twice that it is meant; tests run as root in containers.
