@@ -1,9 +1,11 @@
 /* The system calls about signals. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include "arch/registers.h"
+#include "base/monotonic.h"
 #include "base/user.h"
 #include "task/signal_frame.h"
 #include "task/signal_queue.h"
@@ -118,11 +120,34 @@ void signals_hold_back(struct thread *self, int sig, const siginfo_t *info, ucon
 	sigaddset(&uc->uc_sigmask, sig);
 }
 
+/* Must that thread block a signal in the kernel that it has blocked as the program knows it? */
+static bool is_open(const struct thread *t)
+{
+	return by_descriptor & t->upper.sigmask & ~__atomic_load_n(&t->kernel_mask, __ATOMIC_SEQ_CST);
+}
+
+/* Other threads that wait in a call would take what is sent from now on.  One that cannot be told now, since it waits for
+ * its turn, gives it back later. */
+static void close_in_others(const struct thread *self)
+{
+	enum { MOST_NS = 100 * 1000 * 1000 };
+	const uint64_t until = monotonic_ns() + MOST_NS;
+	for (struct thread *t = threads_first(); t; t = t->next)
+		if (t != self && is_open(t))
+			signals_remind(t);
+	for (struct thread *t = threads_first(); t; t = t->next)
+		while (t != self && is_open(t) && monotonic_ns() < until)
+			sched_yield();
+}
+
 void signals_by_descriptor(uint64_t set)
 {
 	struct thread *self = thread_self();
 	by_descriptor |= set & ~(SYNCHRONOUS | BIT(SIGKILL) | BIT(SIGSTOP) | BIT(SIGNALS_REMINDER));
 	signals_sync_kernel(self);
+	threads_lock();
+	close_in_others(self);
+	threads_unlock();
 	signal_to_kernel(set);
 }
 

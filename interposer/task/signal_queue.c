@@ -408,11 +408,14 @@ void kept_signal_to_kernel(const struct kept_signal *one)
 {
 	siginfo_t info = one->info;
 	pids_signal_now(&info);
-	if (one->thread == SIGNAL_FOR_ANY)
-		raw_syscall(SYS_rt_sigqueueinfo, lower.pid, info.si_signo, (long)&info, 0, 0, 0);
-	else
+	if (one->thread == SIGNAL_FOR_ANY) {
+		/* do_rt_sigqueueinfo() lets only the first thread say what kill(2) says */
+		if (raw_syscall(SYS_rt_sigqueueinfo, lower.pid, info.si_signo, (long)&info, 0, 0, 0))
+			raw_syscall(SYS_kill, lower.pid, info.si_signo, 0, 0, 0, 0);
+	} else {
 		raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), info.si_signo,
 			    (long)&info, 0, 0);
+	}
 }
 
 void signal_to_kernel(uint64_t set)

@@ -287,6 +287,36 @@ bool signals_for_one(const siginfo_t *info)
 	       queued_to_marked(info);
 }
 
+/* Signals that are to wait in the kernel (signals_sync_kernel()) are blocked there when the handler returns. */
+static uint64_t close_in_kernel(struct thread *self, ucontext_t *uc)
+{
+	const uint64_t close = signals_wait_in_kernel() & self->upper.sigmask;
+	__atomic_or_fetch(&self->kernel_mask, close, __ATOMIC_SEQ_CST);
+	for (uint64_t left = close; left; left &= left - 1)
+		sigaddset(&uc->uc_sigmask, __builtin_ctzl(left) + 1);
+	return close;
+}
+
+/* Such a signal came to a thread that has not blocked it there yet, since it has been in a call: it goes back, at once or
+ * by the first thread. */
+static void back_to_kernel(struct thread *self, int sig, const siginfo_t *info)
+{
+	struct thread *first = threads_find(1);
+	/* kernel/signal.c, do_rt_sigqueueinfo: only the first thread may say what the kernel says */
+	if (signals_for_one(info) &&
+	    !raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, self->carrier, sig, (long)info, 0, 0))
+		return;
+	if (!signals_for_one(info) && !raw_syscall(SYS_rt_sigqueueinfo, lower.pid, sig, (long)info, 0, 0, 0))
+		return;
+	if (info->si_code == SI_USER && info->si_pid == lower.pid && !raw_syscall(SYS_kill, lower.pid, sig, 0, 0, 0, 0))
+		return;
+	siginfo_t known = *info;
+	pids_signal(&known);
+	signal_keep(sig, &known, signals_for_one(info) ? self : NULL);
+	if (first && !signals_for_one(info))
+		signals_remind(first);
+}
+
 static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	struct thread *self = thread_self();
@@ -330,6 +360,10 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 			boundary_final_hash();
 		end_by(sig, own_doing);
 	}
+	if (blocked && !(to && to->awaited & BIT(sig)) && close_in_kernel(self, uc) & BIT(sig)) {
+		back_to_kernel(self, sig, info);
+		return;
+	}
 	pids_signal(info);
 	signal_keep(sig, info, to);
 	signals_hold_back(self, sig, info, uc);
@@ -354,8 +388,12 @@ void signals_async(int sig, siginfo_t *info, void *ctx)
 	if (upper)
 		self->upper.tls = fs;
 	arrived(sig, info, uc);
-	if (sig == SIGNALS_REMINDER) /* signals held back may be gone (signal_discard) */
+	if (sig == SIGNALS_REMINDER) { /* signals held back may be gone (signal_discard) */
 		signals_sync_kernel(self);
+		close_in_kernel(self, uc);
+		if (self->carrier == lower.pid)
+			signal_to_kernel(signals_wait_in_kernel() & self->upper.sigmask);
+	}
 	if (RDB_RUNS_UPPER(UC_PC(uc)))
 		memcpy(&uc->uc_sigmask, &self->kernel_mask, sizeof(self->kernel_mask));
 	thread_pointer_set(upper ? self->upper.tls : fs);
