@@ -47,6 +47,8 @@ void syscall_event(ucontext_t *uc);
 int64_t host_call(struct event *ev, struct gate_frame *frame);
 /* The folder below which the files of an RDMA device lie that is no device of the system's; NULL: there is none. */
 const char *host_device_files(void);
+/* Asks no plug-in, and may be wrong only in that there is none. */
+bool host_has_device_files(void);
 /* Asks a plug-in at a step of a restart (host.h).  NULL: nothing against it. */
 const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args, int64_t *result);
 /* The same while payloads are made again. */

@@ -321,9 +321,14 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 	return result;
 }
 
+bool host_has_device_files(void)
+{
+	return lower.opt.hca && !strcmp(lower.opt.hca, "soft") && lower.opt.verbs_lower;
+}
+
 const char *host_device_files(void)
 {
-	if (!lower.opt.hca || strcmp(lower.opt.hca, "soft") || !lower.opt.verbs_lower)
+	if (!host_has_device_files())
 		return NULL;
 	struct thread *self = thread_self();
 	enter(self);

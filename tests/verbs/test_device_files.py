@@ -17,6 +17,8 @@ cd /sys/class/infiniband/rdb0/ports/1 && cat state link_layer lid gid_attrs/type
 cat /sys/class/infiniband_verbs/uverbs0/ibdev /sys/class/infiniband_verbs/abi_version
 test -e /sys/class/infiniband/rdb1 || echo one
 test -e /sys/class/infiniband_not || echo none
+cd /sys/class && cat infiniband_verbs/uverbs0/ibdev ./infiniband_verbs/abi_version
+cd / && test -e sys/class/infiniband/rdb0 && echo relative
 """
 SAID = """/dev/infiniband:
 rdma_cm
@@ -42,6 +44,9 @@ rdb0
 6
 one
 none
+rdb0
+6
+relative
 """
 
 
