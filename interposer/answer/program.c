@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "arch/machine.h"
 #include "base/descriptors.h"
@@ -146,10 +147,19 @@ static int check_elf(int fd)
 	return 0;
 }
 
+/* execve(2), ETXTBSY: somebody has it open for writing.  Before Linux 6.14 nobody but execve itself can tell. */
+static bool is_written(int fd)
+{
+	enum { EXECVE_CHECK = 0x10000 };
+	char *const words[] = {"", NULL};
+	return raw_syscall(SYS_execveat, fd, (long)"", (long)words, (long)(words + 1), AT_EMPTY_PATH | EXECVE_CHECK,
+			   0) == -ETXTBSY;
+}
+
 static int can_run(int fd, bool nameless, unsigned depth)
 {
 	struct script s;
-	int rc = program_script(fd, &s);
+	int rc = is_written(fd) ? -ETXTBSY : program_script(fd, &s);
 	if (rc < 0)
 		return rc;
 	if (rc) {
