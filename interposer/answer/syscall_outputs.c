@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <sys/uio.h>
 #include <time.h>
-#include "base/descriptors.h"
+#include "base/descriptor_table.h"
 #include "base/pids.h"
 #include "base/user.h"
 #include "task/signals.h"
@@ -165,10 +165,11 @@ void out_ppoll(struct event *ev)
 
 int select_descriptors(int n)
 {
-	if (n <= FD_SETSIZE)
+	enum { SHORTEST = 64 };
+	if (n <= SHORTEST)
 		return n;
-	const int open = (descriptors_highest(n - 1) + 64) / 64 * 64;
-	return n < open ? n : open < FD_SETSIZE ? FD_SETSIZE : open;
+	const int table = descriptor_table();
+	return n < table ? n : table;
 }
 
 void out_select(struct event *ev)

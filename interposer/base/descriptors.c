@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/descriptor_table.h"
 #include "base/descriptors.h"
 
 enum {
@@ -85,6 +86,7 @@ void descriptors_init(void)
 		else /* the hard limit is no higher, and we may not raise it */
 			lower.lowest_fd = (int)rl.rlim_cur / 4 * 3;
 	}
+	descriptor_table_begin();
 	have_spare();
 }
 
