@@ -3,14 +3,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include "arch/registers.h"
 #include "space/arena.h"
 #include "crossing/boundary.h"
 #include "space/ends.h"
 #include "space/followed.h"
+#include "answer/fork_advice.h"
 #include "answer/memory_calls.h"
+#include "answer/memory_limits.h"
+#include "answer/memory_use.h"
 #include "answer/made_text.h"
 #include "answer/unknown_calls.h"
-#include "answer/wiped.h"
 #include "space/mapping.h"
 #include "space/shared_memory.h"
 
@@ -102,6 +105,9 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 	if (src.at < src.end || src.mixed)
 		return -EFAULT;
 	const struct file_mapping *f = arena_file_at(old);
+	const size_t more = keep ? old_len : new_len > old_len ? new_len - old_len : 0;
+	if (more && !from_log() && memory_limits_more(more, !src.shared && src.prot & PROT_WRITE, 0, 0))
+		return -ENOMEM;
 	if (keep && !from_log() && (f ? f->read_only : shared_at(old) && !shared_followed_until(old))) {
 		old_len = 0; /* a further mapping of shared memory: nothing is taken from the old one */
 		keep = false;
@@ -162,6 +168,8 @@ static long grow(uint64_t old, size_t old_len, size_t new_len)
 	if (!src.anonymous || src.shared || arena_file_at(old) || shared_at(old) || src.at > end ||
 	    arena_hinted(end, more, false) != end || arena_each_in(end, end + more, any, NULL))
 		return -ENOMEM;
+	if (!from_log() && memory_limits_more(more, src.prot & PROT_WRITE, 0, 0))
+		return -ENOMEM;
 	const long made = memory_map_zero(end, more, src.prot);
 	if (made)
 		return made;
@@ -176,6 +184,7 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 	uint64_t flags = A(3);
 	size_t old_len = UP(A(1)), new_len = UP(A(2));
 	struct mapping m;
+	memory_use_stack_at(UC_SP(uc));
 	shared_sync_before(ev);
 	if (from_log() && ev->result < 0 && ev->result > -4096)
 		return ev->result;
@@ -205,7 +214,7 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 		return rc;
 	}
 	arena_chosen(at, at + new_len);
-	wiped_moved(old, at, new_len);
+	fork_advice_moved(old, at, new_len);
 	if (flags & MREMAP_DONTUNMAP)
 		memory_other_bytes(old, old_len);
 	else
@@ -219,11 +228,11 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 enum { FREE = 8, REMOVE, DONTFORK, DOFORK, WIPEONFORK = 18, KEEPONFORK, DONTNEED_LOCKED = 24 };
 
 /* Also in a replay: a restart continues from there. */
-static long wipe_on_fork(struct event *ev, uint64_t start, uint64_t end)
+static long about_forks(struct event *ev, uint64_t start, uint64_t end)
 {
 	if (from_log() && ev->result && ev->result != -ENOMEM)
 		return ev->result;
-	const long rc = wiped_on_fork(start, end);
+	const long rc = fork_advice((int)A(2), start, end);
 	return from_log() ? ev->result : rc;
 }
 
@@ -295,12 +304,12 @@ long memory_madvise(struct event *ev, ucontext_t *uc)
 	if (!rdb_is_upper_range(A(0), len) || A(0) & (RDB_PAGE - 1))
 		return -EINVAL;
 	switch (A(2)) {
-	case FREE: return 0; /* keeps the pages, as if memory had never run short */
-	case DONTFORK:       /* ignored: our own forks need the memory, and a child does no harm with more than it asked
-			      * for */
-	case DOFORK: return 0;
-	case WIPEONFORK: return wipe_on_fork(ev, A(0), A(0) + len);
-	case KEEPONFORK: wiped_not_any_more(A(0), A(0) + len); return 0;
+	case FREE: /* keeps the pages, as if memory had never run short */
+		return from_log() ? ev->result : fork_advice_is_private(A(0), A(0) + len);
+	case DONTFORK:
+	case DOFORK:
+	case WIPEONFORK:
+	case KEEPONFORK: return about_forks(ev, A(0), A(0) + len);
 	case 100:
 	case 101: return -EPERM; /* MADV_HWPOISON, MADV_SOFT_OFFLINE */
 	case 102:
