@@ -19,11 +19,12 @@
 #include "answer/memory_calls.h"
 #include "answer/program.h"
 #include "answer/redirect.h"
+#include "answer/stack_limit.h"
 #include "base/descriptors.h"
 
 #define DOWN(x) ((x) & ~(RDB_PAGE - 1))
 #define UP(x) DOWN((x) + RDB_PAGE - 1)
-enum { PHDRS = 64, STACK_MAX = 1 << 30, STACK_DEFAULT = 8 << 20 };
+enum { PHDRS = 64, STACK_DEFAULT = 8 << 20 };
 
 struct object {
 	Elf64_Ehdr eh;
@@ -149,12 +150,9 @@ static size_t count(char **v)
 static int build_stack(const struct object *prog, uint64_t interp_base, const char *called, char **argv, char **envp,
 		       uint64_t *sp_out)
 {
-	struct rlimit rl;
-	size_t size = STACK_DEFAULT;
-	if (getrlimit(RLIMIT_STACK, &rl) == 0 && rl.rlim_cur != RLIM_INFINITY)
-		size = UP(rl.rlim_cur);
-	if (size > STACK_MAX || rl.rlim_cur == RLIM_INFINITY)
-		size = STACK_MAX;
+	struct rlimit rl = {.rlim_cur = STACK_DEFAULT};
+	getrlimit(RLIMIT_STACK, &rl);
+	const size_t size = stack_limit_bytes(rl.rlim_cur);
 	char *stack = mmap((void *)(RDB_STACK_TOP - size), size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (stack == MAP_FAILED)

@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "arch/machine.h"
+#include "arch/registers.h"
 #include "task/envoy.h"
 #include "space/arena.h"
 #include "crossing/boundary.h"
@@ -18,15 +19,17 @@
 #include "space/mapping.h"
 #include "space/followed.h"
 #include "crossing/hot_sites.h"
+#include "answer/fork_advice.h"
 #include "answer/instructions.h"
 #include "answer/made_text.h"
 #include "answer/hook_calls.h"
 #include "answer/memory_calls.h"
+#include "answer/memory_limits.h"
+#include "answer/memory_use.h"
 #include "log/meta.h"
 #include "log/log_reader.h"
 #include "space/shared_memory.h"
 #include "space/store.h"
-#include "answer/wiped.h"
 
 #define A(i) (ev->args[i])
 #define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))
@@ -54,7 +57,7 @@ void memory_other_bytes(uint64_t at, size_t len)
 
 void memory_remapped(uint64_t at, size_t len)
 {
-	wiped_not_any_more(at, at + len);
+	fork_advice_forget(at, at + len);
 	memory_other_bytes(at, len);
 }
 
@@ -225,8 +228,16 @@ static bool on_huge_pages(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == HUGETLBFS_MAGIC;
 }
 
+/* Do its limits let the program map so much?  To be asked before place(), which reserves. */
+static bool has_room(const struct event *ev, size_t len, int prot)
+{
+	const bool data = (A(3) & 0xf) == MAP_PRIVATE && prot & PROT_WRITE;
+	const bool replaces = (A(3) & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED;
+	return from_log() || !memory_limits_more(len, data, A(0), replaces ? len : 0);
+}
+
 /* While recording, and before the start: makes the mapping that the program asks for. */
-static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
+static long map_really(struct event *ev, uint64_t at, size_t len, int prot, bool room)
 {
 	int flags = (int)A(3), fd = (int)A(4);
 	bool shared = (flags & 0xf) != MAP_PRIVATE, anonymous = flags & MAP_ANONYMOUS;
@@ -240,6 +251,8 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 		return -EACCES;
 	if (!anonymous && on_huge_pages(fd))
 		return -ENOMEM; /* as without huge pages: they can be neither mapped twice nor put anywhere */
+	if (!room)
+		return -ENOMEM;
 	const uint64_t others = shared && !anonymous ? shared_key_of_file(fd) : 0;
 	if (others)
 		envoy_begin(others);
@@ -275,12 +288,14 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 		return -EOPNOTSUPP;
 	if (from_log() && ev->result < 0 && ev->result > -4096)
 		return ev->result;
+	memory_use_stack_at(UC_SP(uc));
+	const bool room = has_room(ev, len, prot);
 	long rc = place(ev, len, &at);
 	const bool placed = !rc;
 	if (!rc && from_log())
 		shared_unmapped(at, at + len);
 	if (!rc)
-		rc = !from_log()                               ? map_really(ev, at, len, prot)
+		rc = !from_log()                               ? map_really(ev, at, len, prot, room)
 		     : shared_map_recorded(at, len, prot, &rc) ? rc
 							       : map_recorded(ev, at, len, prot);
 	if (rc) {
@@ -348,6 +363,8 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 	const struct file_mapping *f = arena_file_at(A(0));
 	if (f && f->read_only && A(2) & PROT_WRITE)
 		return -EACCES;
+	if (!from_log() && memory_limits_protect(A(0), len, (int)A(2)))
+		return -ENOMEM;
 	const bool failed = from_log() && ev->result;
 	long rc = failed ? ev->result : made_text_protect(A(0), A(0) + len, (int)A(2));
 	const uint64_t gap = rc == -ENOMEM ? before_gap(A(0), A(0) + len) : A(0);
@@ -369,6 +386,9 @@ long memory_brk(struct event *ev, ucontext_t *uc)
 	uint64_t want = A(0), old_end = UP(u->brk), new_end = UP(want);
 	shared_sync_before(ev);
 	if (want < RDB_BRK || want > RDB_BRK_END || (from_log() && (uint64_t)ev->result != want))
+		return (long)u->brk;
+	memory_use_stack_at(UC_SP(uc));
+	if (!from_log() && memory_limits_heap(want))
 		return (long)u->brk;
 	if (new_end > old_end && memory_map_zero(old_end, new_end - old_end, PROT_READ | PROT_WRITE))
 		return (long)u->brk;

@@ -22,7 +22,7 @@ const char *own_proc_below(const char *path)
 
 static bool shows_us(const char *base)
 {
-	static const char *const names[] = {"maps", "cmdline", "environ", "auxv", "status", "stat", "exe"};
+	static const char *const names[] = {"maps", "cmdline", "environ", "auxv", "status", "stat", "statm", "exe"};
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(base, names[i]))
 			return true;

@@ -15,20 +15,10 @@
 #include "answer/memory_calls.h"
 #include "answer/own_proc.h"
 #include "answer/proc_files.h"
+#include "answer/proc_status.h"
 #include "answer/seccomp_calls.h"
 #include "task/signals.h"
 #include "task/thread.h"
-
-static void put(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, text, len);
-		if (n <= 0)
-			rdb_fatal("the contents of a /proc file cannot be prepared in memory: %s", strerror(errno));
-		text += n;
-		len -= (size_t)n;
-	}
-}
 
 /* The last line of the map, which may still be extended. */
 static struct {
@@ -59,7 +49,7 @@ static void put_pending(int fd)
 	if (*path)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "%*s%s", n < 73 ? 73 - n : 0, "", path);
 	text[n++] = '\n';
-	put(fd, text, (size_t)n);
+	proc_put(fd, text, (size_t)n);
 	pending.start = pending.end;
 }
 
@@ -138,7 +128,7 @@ static void put_memory(int fd, uint64_t from, uint64_t end)
 		n = end - from < sizeof(part) ? end - from : sizeof(part);
 		if (user_read(part, from, n))
 			return;
-		put(fd, part, n);
+		proc_put(fd, part, n);
 	}
 }
 
@@ -156,140 +146,50 @@ static void put_arguments(int fd)
 	put_memory(fd, u->arguments, end);
 }
 
-/* The thread whose status file this is: own_proc_file(). */
-static const struct thread *status_of(int tid)
+/* The kernel's file of limits, of any process, where the program knows other values. */
+static bool open_limits(int dir, const char *path, unsigned flags, long *result)
 {
-	if (tid <= 0)
-		return tid ? thread_self() : threads_find(1);
-	for (const struct thread *t = threads_first(); t; t = t->next)
-		if (t->carrier == tid)
-			return t;
-	return NULL;
-}
-
-static uint64_t *shown_as(struct signals_shown *shown, const char *line)
-{
-	static const char names[][8] = {"SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:", "SigCgt:"};
-	uint64_t *const of[] = {&shown->pending, &shown->shared, &shown->blocked, &shown->ignored, &shown->caught};
-	for (unsigned i = 0; i < 5; i++)
-		if (!strncmp(line, names[i], 7))
-			return of[i];
-	return NULL;
-}
-
-/* A line of a status file with one id, in every namespace of which we know nothing. */
-static bool put_id(int fd, const char *line)
-{
-	static const struct {
-		const char *name;
-		int32_t (*known)(int32_t);
-	} rows[] = {{"Tgid:", threads_number_known},   {"Ngid:", threads_number_known},
-		    {"Pid:", threads_number_known},    {"PPid:", pid_parent_known},
-		    {"NStgid:", threads_number_known}, {"NSpid:", threads_number_known},
-		    {"NSpgid:", pid_group_known},      {"NSsid:", pid_session_known}};
-	char made[64];
-	for (unsigned i = 0; pids() && i < sizeof(rows) / sizeof(*rows); i++)
-		if (!strncmp(line, rows[i].name, strlen(rows[i].name))) {
-			put(fd, made,
-			    (size_t)snprintf(made, sizeof(made), "%s\t%d\n", rows[i].name,
-					     rows[i].known(atoi(line + strlen(rows[i].name)))));
-			return true;
-		}
-	return false;
-}
-
-static ssize_t read_task(const struct thread *t, const char *name, char *text, size_t room)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", t->carrier, name);
-	const int from = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	const char *slash = path ? strrchr(path, '/') : NULL, *base = slash ? slash + 1 : path;
+	char text[4096], link[32], target[64];
+	if (!base || strcmp(base, "limits") != 0)
+		return false;
+	const int from = descriptor_open(dir, path, O_RDONLY | O_CLOEXEC, 0);
 	if (from < 0)
-		return from;
-	const ssize_t n = read(from, text, room - 1);
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", from);
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+	target[n < 0 ? 0 : n] = 0;
+	n = strncmp(target, "/proc/", 6) != 0 ? -1 : read(from, text, sizeof(text) - 1);
 	close(from);
 	text[n < 0 ? 0 : n] = 0;
-	return n;
-}
-
-/* proc(5): the kernel's file with the ids that the program knows. */
-static int put_stat(int fd, const struct thread *t)
-{
-	static char text[4096];
-	char made[64], state;
-	int parent, group, session, terminal, foreground, used = 0;
-	const ssize_t n = read_task(t, "stat", text, sizeof(text));
-	const char *name = strchr(text, '('), *rest = strrchr(text, ')');
-	if (n < 0)
-		return (int)n;
-	if (!name || !rest ||
-	    sscanf(rest, ") %c %d %d %d %d %d%n", &state, &parent, &group, &session, &terminal, &foreground, &used) !=
-		    6)
-		return -EIO;
-	put(fd, made, (size_t)snprintf(made, sizeof(made), "%d ", t->upper.tid));
-	put(fd, name, (size_t)(rest - name));
-	put(fd, made,
-	    (size_t)snprintf(made, sizeof(made), ") %c %d %d %d %d %d", state, pid_parent_known(parent),
-			     pid_group_known(group), pid_session_known(session), terminal,
-			     pid_group_known(foreground)));
-	put(fd, rest + used, strlen(rest + used));
-	return 0;
-}
-
-/* proc(5): the kernel's file with our own values for signals, filters, ids and the number of threads. */
-static int put_status(int fd, const struct thread *t)
-{
-	static char text[16384];
-	struct signals_shown shown = {0};
-	unsigned filters = 0; /* of the kernel */
-	const ssize_t n = read_task(t, "status", text, sizeof(text));
-	if (n < 0)
-		return (int)n;
-	for (int pass = 0; pass < 2; pass++) {
-		for (const char *line = text; *line;) {
-			const char *end = strchrnul(line, '\n');
-			uint64_t *value = shown_as(&shown, line);
-			char made[64];
-			if (!pass && value)
-				*value = strtoul(line + 7, NULL, 16);
-			if (!pass && !strncmp(line, "Seccomp_filters:", 16))
-				filters = (unsigned)strtoul(line + 16, NULL, 10);
-			end += *end == '\n';
-			if (pass && value)
-				put(fd, made,
-				    (size_t)snprintf(made, sizeof(made), "%.7s\t%016lx\n", line,
-						     (unsigned long)*value));
-			else if (pass && !strncmp(line, "Seccomp:", 8))
-				put(fd, made,
-				    (size_t)snprintf(made, sizeof(made), "Seccomp:\t%d\n", seccomp_mode(t, filters)));
-			else if (pass && !strncmp(line, "Seccomp_filters:", 16))
-				put(fd, made,
-				    (size_t)snprintf(made, sizeof(made), "Seccomp_filters:\t%u\n",
-						     seccomp_filters(t, filters)));
-			else if (pass && !strncmp(line, "Threads:", 8))
-				put(fd, made, (size_t)snprintf(made, sizeof(made), "Threads:\t%u\n", lower.threads));
-			else if (pass && !put_id(fd, line))
-				put(fd, line, (size_t)(end - line));
-			line = end;
-		}
-		signals_show(t, &shown);
-	}
-	return 0;
+	if (!proc_status_limits_differ(text))
+		return false;
+	const int fd = memfd_create("limits", flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	*result = fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return true;
+	proc_status_limits(fd, text);
+	lseek(fd, 0, SEEK_SET);
+	return true;
 }
 
 bool proc_files_open(int dir, const char *path, unsigned flags, long *result)
 {
-	static const char *const names[] = {"maps", "cmdline", "environ", "auxv", "status", "stat"};
-	enum { STATUS = 4, STAT, NAMES };
+	static const char *const names[] = {"maps", "cmdline", "environ", "auxv", "status", "stat", "statm"};
+	enum { STATUS = 4, STAT, STATM, NAMES };
 	char name[OWN_PROC_NAME];
 	unsigned which = 0;
 	int tid;
-	if (!lower.started || (flags & O_ACCMODE) != O_RDONLY || flags & O_PATH ||
-	    !own_proc_file(dir, path, name, &tid))
+	if (!lower.started || (flags & O_ACCMODE) != O_RDONLY || flags & O_PATH)
+		return false;
+	if (open_limits(dir, path, flags, result))
+		return true;
+	if (!own_proc_file(dir, path, name, &tid))
 		return false;
 	while (which < NAMES && strcmp(name, names[which]))
 		which++;
-	const struct thread *t = which >= STATUS && which < NAMES ? status_of(tid) : NULL;
-	if ((which >= STATUS && !t) || (which == STAT && !pids()))
+	struct status_of of = {0};
+	if (which == NAMES || (which >= STATUS && !proc_status_of(tid, &of)))
 		return false;
 	int fd = memfd_create(names[which], flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
 	*result = fd < 0 ? -errno : fd;
@@ -302,9 +202,10 @@ bool proc_files_open(int dir, const char *path, unsigned flags, long *result)
 	case 0: rc = put_maps(fd); break;
 	case 1: put_arguments(fd); break;
 	case 2: put_memory(fd, lower.upper.variables, lower.upper.strings_end); break;
-	case STATUS: rc = put_status(fd, t); break;
-	case STAT: rc = put_stat(fd, t); break;
-	case 3: put(fd, (const char *)lower.upper.auxv_addr, lower.upper.auxv_len); break;
+	case 3: proc_put(fd, (const char *)lower.upper.auxv_addr, lower.upper.auxv_len); break;
+	case STATUS: rc = proc_status_put(fd, &of); break;
+	case STAT: rc = proc_status_stat(fd, &of); break;
+	case STATM: rc = proc_status_memory(fd, &of); break;
 	}
 	if (passing())
 		threads_unlock();
@@ -324,8 +225,22 @@ static bool target_of(int fd, char target[64])
 	return n > 0;
 }
 
+/* Of a thread of the program, or of the first one, which the kernel lists after its end, too. */
+static bool is_thread(int tid)
+{
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		if (t->carrier == tid)
+			return true;
+	return tid == lower.pid;
+}
+
+static bool is_shown(int number, bool of_threads)
+{
+	return of_threads ? is_thread(number) : !descriptor_is_ours(number);
+}
+
 /* getdents(2): the record's length is at the same offset in both forms, the name is not */
-static long without_ours(long nr, char *entries, long len)
+static long without_ours(long nr, char *entries, long len, bool of_threads)
 {
 	long kept = 0;
 	for (long at = 0; at < len;) {
@@ -333,8 +248,8 @@ static long without_ours(long nr, char *entries, long len)
 		memcpy(&size, entries + at + 16, sizeof(size));
 		char *end;
 		const char *name = entries + at + (nr == SYS_getdents64 ? 19 : 18);
-		long fd = strtol(name, &end, 10);
-		if (end == name || *end || !descriptor_is_ours((int)fd)) {
+		const long number = strtol(name, &end, 10);
+		if (end == name || *end || is_shown((int)number, of_threads)) {
 			memmove(entries + kept, entries + at, size);
 			kept += size;
 		}
@@ -376,8 +291,9 @@ bool proc_files_list(long nr, int fd, uint64_t entries, size_t size, long *resul
 	const char *name = target_of(fd, target) ? own_proc_below(target) : NULL;
 	int end = 0;
 	const bool descriptors = name && (!strcmp(name, "fd") || !strcmp(name, "fdinfo")),
+		   threads = name && !strcmp(name, "task"),
 		   ids = pids() && (!strcmp(target, "/proc") || (sscanf(target, "/proc/%*u/task%n", &end) == 0 && end));
-	if (!descriptors && !ids)
+	if (!descriptors && !ids && !threads)
 		return false;
 	if (ids)
 		size /= 2;
@@ -386,7 +302,10 @@ bool proc_files_list(long nr, int fd, uint64_t entries, size_t size, long *resul
 		*result = raw_syscall(nr, fd, (long)all, (long)(size < sizeof(all) ? size : sizeof(all)), 0, 0, 0);
 		if (*result <= 0)
 			return true;
-		*result = ids ? with_ids(nr, all, *result, shown) : without_ours(nr, all, *result);
+		if (descriptors || threads)
+			*result = without_ours(nr, all, *result, threads);
+		if (ids)
+			*result = with_ids(nr, all, *result, shown);
 	} while (!*result);
 	if (user_write(entries, ids ? shown : all, (size_t)*result)) {
 		*result = -EFAULT;

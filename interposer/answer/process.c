@@ -23,10 +23,11 @@
 #include "task/envoy.h"
 #include "space/device_memory.h"
 #include "image/image.h"
-#include "answer/wiped.h"
+#include "answer/fork_advice.h"
 #include "answer/other_names.h"
 #include "log/log_writer.h"
 #include "answer/memory_calls.h"
+#include "answer/memory_limits.h"
 #include "log/meta.h"
 #include "base/handed_on.h"
 #include "base/pids.h"
@@ -36,6 +37,7 @@
 #include "answer/program.h"
 #include "answer/undo.h"
 #include "answer/redirect.h"
+#include "base/descriptor_table.h"
 #include "base/descriptors.h"
 #include "answer/linker_variables.h"
 #include "base/seccomp.h"
@@ -50,7 +52,7 @@
 
 #define USER_END 0x7ffffffff000ul /* TASK_SIZE_MAX */
 
-enum { OPTIONS = 2 * OPTIONS_MOST + 16 };
+enum { OPTIONS = 2 * OPTIONS_MOST + 16, EXECVE_CHECK = 0x10000 };
 
 static unsigned children;
 static char own_dir[4096]; /* storage for opt.dir of a child */
@@ -193,9 +195,11 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 		thread_self()->upper.tls = r->tls;
 	if (r->stack)
 		UC_SP(uc) = r->stack;
-	wiped_in_child();
+	if (!(r->flags & CLONE_VM))
+		fork_advice_in_child();
 	thread_self()->upper.clear_child_tid = r->flags & CLONE_CHILD_CLEARTID ? r->child_tid : 0;
 	UC_RESULT(uc) = 0;
+	descriptor_table_in_child();
 	envoy_forked();
 	boundary_forget();
 	if (lower.mode->forked)
@@ -205,6 +209,7 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 		traps_set(false); /* else the counter would also trap in programs that it executes */
 		lower.upper.traps = 0;
 		seccomp_leave();
+		memory_limits_leave();
 		lower.ended = true;
 		mode_switch(&mode_pass);
 		rc = filters_to_kernel(thread_self()->upper.filter);
@@ -218,7 +223,7 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 /* Flags passed on to the kernel, although the child is always a copy. */
 static const uint64_t PASSED = CLONE_FS | CLONE_PARENT | CLONE_IO | CLONE_SYSVSEM | CLONE_PIDFD | CLONE_NEWNS |
 			       CLONE_NEWUSER | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWCGROUP |
-			       CLONE_NEWTIME | CLONE_INTO_CGROUP;
+			       CLONE_NEWTIME | CLONE_NEWPID | CLONE_INTO_CGROUP;
 
 /* clone(2): under rdb a child always has its own memory, descriptors and handlers.  Says so once for each kind. */
 static void say_what_is_not_shared(uint64_t flags)
@@ -229,8 +234,7 @@ static void say_what_is_not_shared(uint64_t flags)
 		const char *what;
 	} rows[] = {{CLONE_VM, "shares the caller's memory"},
 		    {CLONE_FILES, "shares the caller's descriptors"},
-		    {CLONE_SIGHAND, "shares the caller's signal handlers"},
-		    {CLONE_NEWPID, "is in a new PID namespace (CLONE_NEWPID)"}};
+		    {CLONE_SIGHAND, "shares the caller's signal handlers"}};
 	if (!(flags & CLONE_VFORK) && flags & CLONE_VM)
 		flags &= ~(uint64_t)CLONE_SIGHAND; /* said with the memory */
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -451,6 +455,9 @@ long process_exec(struct event *ev, const uint64_t a[6])
 		return -EFAULT;
 	if (seccomp_left())
 		return raw_syscall((long)ev->nr, (long)A(0), (long)A(1), (long)A(2), (long)A(3), (long)A(4), 0);
+	if (at && A(4) & EXECVE_CHECK) /* it executes nothing; EINVAL before Linux 6.14 */
+		return raw_syscall(SYS_execveat, from, (long)(redirect_self(from, path) ? redirect_exe() : path),
+				   (long)A(2), (long)A(3), (long)A(4), 0);
 	struct words w = {.name = called(from, path), .descriptor = descriptor, .argv = (char *const *)a[at ? 2 : 1]};
 	const int program = program_open(from, redirect_self(from, path) ? redirect_exe() : path, at ? (int)A(4) : 0);
 	if (program < 0)

@@ -16,6 +16,7 @@
 #include "base/guarded_copy.h"
 #include "log/log_reader.h"
 #include "answer/memory_calls.h"
+#include "answer/memory_limits.h"
 #include "space/mapping.h"
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
@@ -225,6 +226,10 @@ static long attach(struct event *ev)
 		at = arena_take(len, false);
 	if (!at)
 		return -ENOMEM;
+	if (memory_limits_more(len, false, at, A(2) & SHM_REMAP ? len : 0)) {
+		lower.upper.mmap_next = before;
+		return -ENOMEM;
+	}
 	const uint64_t others = shared_key_of_segment((int)id, len);
 	if (others)
 		envoy_begin(others);

@@ -22,6 +22,7 @@
 #include "answer/other_names.h"
 #include "answer/device_paths.h"
 #include "answer/memory_calls.h"
+#include "answer/memory_limits.h"
 #include "space/shared_memory.h"
 #include "answer/prctl_calls.h"
 #include "answer/proc_files.h"
@@ -33,6 +34,7 @@
 #include "answer/open_notes.h"
 #include "answer/redirect.h"
 #include "answer/seccomp_calls.h"
+#include "answer/stack_limit.h"
 #include "answer/syscall_inputs.h"
 #include "answer/syscall_outputs.h"
 #include "answer/syscall_table.h"
@@ -191,6 +193,12 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		break;
 	}
 	case SYS_seccomp: return seccomp_answered(ev);
+	case SYS_getrlimit:
+	case SYS_setrlimit:
+	case SYS_prlimit64:
+		if (memory_limits_call(ev->nr, a, &made))
+			return made;
+		break;
 	case SYS_fcntl:
 		if (a[1] == F_SETLK || a[1] == F_SETLKW)
 			apart_needed();
@@ -306,6 +314,7 @@ void syscall_event(ucontext_t *uc)
 	} else if (starts_thread(ev, &clone)) {
 		thread_cloned(ev, uc, &clone);
 	}
+	stack_limit_call(ev);
 	if (lower.mode->after_syscall)
 		lower.mode->after_syscall(ev);
 	if (nr == SYS_prctl)

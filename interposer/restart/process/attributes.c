@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "answer/memory_limits.h"
 #include "restart/base/branch_file.h"
 #include "restart/base/cut.h"
 #include "task/thread.h"
@@ -149,7 +150,7 @@ void attributes_restore(void)
 			rdb_warn("rank %d: %s cannot be set again: %s", lower.opt.rank, kinds[i].what, strerror(errno));
 	for (unsigned i = 0; i < LIMITS; i++) {
 		const struct rlimit *now = &all.limit[i].now;
-		const long rc = all.limit[i].asked ? raw_syscall(SYS_prlimit64, 0, i, (long)now, 0, 0, 0) : 0;
+		const long rc = all.limit[i].asked ? memory_limits_set(i, now) : 0;
 		if (rc)
 			rdb_warn("rank %d: its resource limit %u (setrlimit(2)) cannot be set again on this machine: "
 				 "%s",
