@@ -7,7 +7,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from rdb import __version__
 from rdb.errors import Usage
@@ -59,7 +59,15 @@ class _Parser(argparse.ArgumentParser):
         return f"`{self.prog} --help`"
 
 
-def build_parser() -> argparse.ArgumentParser:
+class _Unasked:
+    """Stands for a command whose arguments nobody wants: making them all costs 15 ms."""
+
+    def __getattr__(self, name: str) -> Callable[..., _Unasked]:
+        return lambda *_, **__: self
+
+
+def build_parser(only: str | None = None) -> _Parser:
+    """ONLY: the command whose arguments are wanted; None: all."""
     parser = _Parser(
         prog="rdb",
         description="A reversible debugger for MPI programs.",
@@ -69,7 +77,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"rdb {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    def command(name: str, text: str, target: str, json: bool = False) -> argparse.ArgumentParser:
+    names: list[str] = []
+
+    def command(
+        name: str, text: str, target: str | None, json: bool = False
+    ) -> argparse.ArgumentParser:
+        names.append(name)
+        if only not in (None, name):
+            return cast(argparse.ArgumentParser, _Unasked())
         sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(target=target)
         if json:
@@ -177,7 +192,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.usage = "rdb run [OPTIONS] -- PROG ARGS [: -n N -- PROG ARGS]..."
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="-- PROG ARGS")
 
-    commands.add_parser("exec", help="record this process as a rank of a job (for launchers)")
+    command("exec", "record this process as a rank of a job (for launchers)", None)
 
     listing = command("ls", "list the recorded jobs", "rdb.cli.jobs:ls_command", json=True)
     listing.epilog = "Reads the ends of the logs only; `rdb info` and `rdb replay` read all."
@@ -423,7 +438,7 @@ def build_parser() -> argparse.ArgumentParser:
     # Started by ssh or srun, not by people: not in the list of commands.
     commands.add_parser("agent").set_defaults(target="rdb.agents.serving:agent_command")
     # Parsed by rdb.server itself, which GDB also starts as `python -m rdb.server`.
-    commands.add_parser("serve", help="serve a rank to GDB (target extended-remote)")
+    command("serve", "serve a rank to GDB (target extended-remote)", None)
     setup = command(
         "setup-mpi",
         "build rdb's library for another MPI, with that MPI's mpicc",
@@ -445,7 +460,7 @@ def build_parser() -> argparse.ArgumentParser:
         "rdb.cli.doctor:doctor_command",
         True,
     )
-    parser.commands = [name for name in commands.choices if name != "agent"]
+    parser.commands = names
     return parser
 
 
@@ -453,14 +468,16 @@ def dispatch(arguments: Sequence[str]) -> int:
     """Parses the arguments and runs the command; returns where argparse would exit (help,
     version).
     """
-    parser = build_parser()
     if not arguments:
-        parser.print_help(sys.stderr)
+        build_parser().print_help(sys.stderr)
         return 2
     try:
         if arguments[0] == "serve":
             serve = importlib.import_module("rdb.server.__main__")
             return int(serve.main(list(arguments[1:]), _Parser))
+        parser = build_parser(arguments[0])
+        if arguments[0] not in parser.commands:  # an option, or no command
+            parser = build_parser()
         parsed = parser.parse_args(arguments)
     except SystemExit as leave:
         return int(leave.code or 0)

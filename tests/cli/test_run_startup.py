@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser
 from pathlib import Path
+from typing import Any, cast
 
 import deadlines
 import pytest
@@ -17,7 +19,10 @@ from rdb.recording import open_job
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--", "true"], ["-n", "3", "--", "prog", "-n", "4"], ["--", "p", "--", "--lax"]],
+    [
+        *(["--", "true"], ["-n", "3", "--", "prog", "-n", "4"], ["--", "p", "--", "--lax"]),
+        ["--name", "a b", "-n", "2", "--", "prog", "--name", "c"],
+    ],
     ids=" ".join,
 )
 def test_the_usual_case_is_parsed_as_argparse_does(arguments: list[str]) -> None:
@@ -29,10 +34,30 @@ def test_the_usual_case_is_parsed_as_argparse_does(arguments: list[str]) -> None
 
 @pytest.mark.parametrize(
     "arguments",
-    [["true"], ["-n", "0", "--", "p"], ["-n", "x", "--", "p"], ["--lax", "--", "p"], []],
+    [
+        *(["true"], ["-n", "0", "--", "p"], ["-n", "x", "--", "p"], ["--lax", "--", "p"], []),
+        *(["--name"], ["--name", "--", "p"], ["--name", "-n", "2", "--", "p"]),
+    ],
 )
 def test_the_rest_is_left_to_argparse(arguments: list[str]) -> None:
     assert plain_arguments(arguments) is None
+
+
+def test_of_other_commands_only_the_names_are_made() -> None:
+    whole = _made(build_parser())
+    assert len(whole) > 10
+    for name, parser in whole.items():
+        alone = _made(build_parser(name))
+        assert set(alone) == {name}
+        assert alone[name].format_help() == parser.format_help()
+        assert build_parser(name).commands == build_parser().commands
+
+
+def _made(parser: ArgumentParser) -> dict[str, ArgumentParser]:
+    (commands,) = (one for one in parser._actions if one.dest == "command")
+    made = dict(cast(Any, commands.choices))
+    made.pop("agent")  # as it has no arguments
+    return made
 
 
 @pytest.mark.parametrize("ranks", [[], ["-n", "1"]], ids=["alone", "mpirun"])
