@@ -241,6 +241,26 @@ def test_over_mpich(lean: Lean, build: Build, how: str) -> None:
     lean.agrees(name)
 
 
+def test_processes_that_join_the_job(lean: Lean) -> None:
+    """Their messages among themselves are left out; those between the two worlds are not."""
+    lean.record("joined", "spawn")
+    job = lean.job("joined")
+    assert [len(read_payloads(rank.path).received) for rank in job.all_ranks()] == [1] * 5
+    lean.agrees("joined", ranks=5)
+
+
+@pytest.mark.parametrize("shell", ["exec {}", "{}; true"])
+def test_of_a_program_that_a_shell_runs(lean: Lean, shell: str) -> None:
+    """Its recording is not that of its rank's first process."""
+    name = f"shell-{shell[0] == 'e'}"
+    line = ["run", "-n", str(RANKS), "--name", name, "--record=lean", *EACH, "--", "sh", "-c"]
+    done = lean.rdb(*line, shell.format(f"{lean.program} waited"))
+    assert done.returncode == 0, done.stderr
+    rank = lean.job(name).rank(0)
+    assert rank.path.name != "rank-0"
+    reaches(rank, rank.last_event)
+
+
 def test_a_pack_has_all_messages(lean: Lean) -> None:
     lean.copy("packed")
     out = str(lean.folder / "packed.rdb")

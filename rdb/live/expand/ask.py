@@ -22,7 +22,10 @@ def main(folder: str, event: int) -> int:
     """0, or 1: the message cannot be made."""
     path = Path(folder)
     try:
-        job = open_job(str(path.parent))
+        above = [one for one in path.parents if (one / "job.json").exists()]
+        if not above:
+            raise RdbError(f"{folder} is in no job")
+        job = open_job(str(above[0]))
         rank = next((rank for rank in job.ranks if job.rank(rank).path == path), None)
         if rank is None:
             raise RdbError(f"{folder} is no rank of {job.name}")
@@ -33,8 +36,8 @@ def main(folder: str, event: int) -> int:
             for one in Senders(job).payloads(rank).received
             if one.event == event and not made.has(one.offset)
         ]
-    except RdbError as error:
-        print(error.message)
+    except (RdbError, OSError) as error:
+        print(error.message if isinstance(error, RdbError) else error)
         return 1
     if not missing:
         return 0

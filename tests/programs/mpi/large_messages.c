@@ -3,6 +3,7 @@
  *   threads    two threads of each rank exchange such messages
  *   unsent     rank 0 kills rank 1 in the middle of the call with which that sent its last message
  *   truncated  there is less room than a message needs; Open MPI 4.1 writes all of it
+ *   spawn      two processes that join the job do so, too
  *   waited     each request is waited for
  *   data N     other data, by N */
 #include <mpi.h>
@@ -263,6 +264,25 @@ static void threads(void)
 	free(second);
 }
 
+/* Processes that join, and those that were there, send messages among themselves and to each other. */
+static void with_others(MPI_Comm others)
+{
+	MPI_Sendrecv(out, N, MPI_DOUBLE, next, 60, in, N, MPI_DOUBLE, before, 60, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	came();
+	if (rank < 2)
+		MPI_Sendrecv(out, N, MPI_DOUBLE, rank, 61, in, N, MPI_DOUBLE, rank, 61, others, MPI_STATUS_IGNORE);
+	came();
+	MPI_Comm_disconnect(&others);
+}
+
+static void spawn(const char *program)
+{
+	MPI_Comm children;
+
+	MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+	with_others(children);
+}
+
 /* Rank 1 never returns from the call with which it sends. */
 static void unsent(void)
 {
@@ -282,6 +302,7 @@ static void unsent(void)
 
 int main(int argc, char **argv)
 {
+	MPI_Comm parents;
 	int level;
 
 	if (argc > 1)
@@ -293,8 +314,13 @@ int main(int argc, char **argv)
 	before = (rank + size - 1) % size;
 	sum = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 	fill();
-	if (!strcmp(how, "threads")) {
+	MPI_Comm_get_parent(&parents);
+	if (parents != MPI_COMM_NULL) {
+		with_others(parents);
+	} else if (!strcmp(how, "threads")) {
 		threads();
+	} else if (!strcmp(how, "spawn")) {
+		spawn(argv[0]);
 	} else {
 		for (int i = 0; i < ROUNDS; i++) {
 			blocking();
