@@ -21,7 +21,7 @@ unexport PYTHONPATH
 help:
 	@echo "make demo   set everything up, then record and rewind the heat demo"
 	@echo "make demo-verbs  the same with RDMA writes that go astray"
-	@echo "make test   set everything up, then run the tests, up to six variants of each"
+	@echo "make test   set everything up, then run the tests, up to four variants of each"
 	@echo "make test-whole  all variants of each test"
 	@echo "make test-layer L=server  the tests of one layer, a folder of tests/"
 	@echo "make test-wheel   what pip builds, installed alone, records and replays a program"

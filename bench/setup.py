@@ -93,7 +93,7 @@ FULL = Scale(
 )
 QUICK = Scale(
     rounds=1,
-    starts=2,
+    starts=1,
     compute_turns=500,
     calls=5_000,
     pingpong=((8, 500), (65_536, 100), (1 << 20, 20)),
@@ -116,12 +116,12 @@ QUICK = Scale(
     hot_turns=100_000,
     checkpoint_sizes_mb=(10,),
     checkpoint_rounds=6,
-    session_ranks=5,
+    session_ranks=3,
     log_turns=500,
     answers_events=(1_000,),
     answers_rounds=1,
     answers_languages=("c",),
-    responses=4,
+    responses=3,
     budget_s=2.0,
 )
 

@@ -20,7 +20,7 @@ from jobstore import Store
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 400
 SAMPLE = "RDB_TEST_SAMPLE" in os.environ  # set by `make test`
-VARIANTS = 6  # at most, of one test of the sample
+VARIANTS = 4  # at most, of one test of the sample
 SUITES = ("apps", "cluster", "cpus", "languages", "mpi", "page", "rdma", "stress")
 
 Build = Callable[..., Path]
@@ -76,8 +76,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in gone]
 
 
+def sampled(count: int) -> set[int]:
+    """Which of COUNT variants are in the sample: the first, the last, and some between them.
+
+    If two kinds take turns (of compilers, of levels), both are there.
+    """
+    if count <= VARIANTS:
+        return set(range(count))
+    return {(number * (count - 1) + 1) // (VARIANTS - 1) for number in range(VARIANTS)}
+
+
 def _beyond_the_sample(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Of a test with many variants all but some, at equal distances."""
     variants: dict[str, list[pytest.Item]] = {}
     for item in items:
         variants.setdefault(item.nodeid.partition("[")[0], []).append(item)
@@ -85,7 +94,7 @@ def _beyond_the_sample(items: list[pytest.Item]) -> list[pytest.Item]:
         item
         for each in variants.values()
         for number, item in enumerate(each)
-        if number % -(-len(each) // VARIANTS)
+        if number not in sampled(len(each))
     ]
 
 
