@@ -15,7 +15,7 @@ from rdb.recording import open_job
 Rdb = Callable[..., CompletedProcess[str]]
 
 
-@pytest.mark.parametrize("arguments", [[0], [5000], [0, "attr"]])
+@pytest.mark.parametrize("arguments", [[0], [4200], [0, "attr"]])
 def test_they_are_asked_for_again(
     rdb: Rdb, build: Build, rdb_home: Path, arguments: list[object]
 ) -> None:
