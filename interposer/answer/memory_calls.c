@@ -28,7 +28,11 @@
 #include "answer/memory_use.h"
 #include "log/meta.h"
 #include "log/log_reader.h"
+#include "answer/shared_calls.h"
+#include "space/shared_kinds.h"
 #include "space/shared_memory.h"
+#include "space/shared_sync.h"
+#include "space/shared_turns.h"
 #include "space/store.h"
 
 #define A(i) (ev->args[i])

@@ -15,7 +15,9 @@
 #include "answer/made_text.h"
 #include "answer/unknown_calls.h"
 #include "space/mapping.h"
+#include "answer/shared_calls.h"
 #include "space/shared_memory.h"
+#include "space/shared_sync.h"
 
 #define A(i) (ev->args[i])
 #define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))

@@ -41,7 +41,7 @@
 #include "base/descriptors.h"
 #include "answer/linker_variables.h"
 #include "base/seccomp.h"
-#include "space/shared_memory.h"
+#include "space/shared_turns.h"
 #include "task/signal_frame.h"
 #include "task/signals.h"
 #include "task/thread.h"

@@ -1,4 +1,3 @@
-/* Shared memory in a replay, and System V shared memory in both. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "answer/other_names.h"
+#include "answer/shared_calls.h"
 #include "task/envoy.h"
 #include "space/aliases.h"
 #include "space/arena.h"
@@ -20,6 +20,8 @@
 #include "space/mapping.h"
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
+#include "space/shared_sync.h"
+#include "space/shared_turns.h"
 
 #define A(i) (ev->args[i])
 

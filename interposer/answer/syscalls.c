@@ -24,6 +24,7 @@
 #include "answer/memory_calls.h"
 #include "answer/memory_limits.h"
 #include "space/shared_memory.h"
+#include "space/shared_sync.h"
 #include "answer/prctl_calls.h"
 #include "answer/proc_files.h"
 #include "answer/pid_calls.h"

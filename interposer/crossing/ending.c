@@ -6,6 +6,8 @@
 #include "log/log_writer.h"
 #include "space/device_memory.h"
 #include "space/shared_memory.h"
+#include "space/shared_outsiders.h"
+#include "space/shared_sync.h"
 #include "crossing/source.h"
 #include "crossing/schedule.h"
 #include "base/thread.h"

@@ -21,6 +21,8 @@
 #include "base/thread.h"
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
+#include "space/shared_sync.h"
+#include "space/shared_turns.h"
 
 enum { HASH_EVENTS = 1000 };
 

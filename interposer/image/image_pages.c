@@ -14,6 +14,7 @@
 #include "image/image_pages.h"
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
+#include "space/shared_shadows.h"
 
 enum { BATCH = 512, FEW = 16, SOURCES = 16 };
 

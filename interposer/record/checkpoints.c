@@ -25,7 +25,7 @@
 #include "record/cut_files.h"
 #include "arch/thread_pointer.h"
 #include "space/device_memory.h"
-#include "space/shared_memory.h"
+#include "space/shared_shadows.h"
 #include "text/spin_sites.h"
 #include "text/counter_sites.h"
 #include "answer/hook_calls.h"

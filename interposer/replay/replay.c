@@ -23,7 +23,7 @@
 #include "task/thread.h"
 #include "answer/unknown_maps.h"
 #include "space/shared_kinds.h"
-#include "space/shared_memory.h"
+#include "answer/shared_calls.h"
 
 static struct {
 	struct log_reader reader;

@@ -13,6 +13,7 @@
 #include "space/ends.h"
 #include "space/patches.h"
 #include "space/shared_memory.h"
+#include "space/shared_shadows.h"
 
 enum { PAGEMAP_BATCH = 512 };
 
@@ -365,24 +366,19 @@ static void forgotten(struct span *s)
 
 static struct spans files = {.size = sizeof(struct file_mapping), .later = later, .added = known, .taken = forgotten};
 
-static void no_memory(void)
-{
-	rdb_fatal("no memory for the list of the program's mappings");
-}
-
 void arena_unmapped(uint64_t start, uint64_t end)
 {
 	patches_gone(start, end);
 	ends_gone(start, end);
 	if (spans_cut(&files, start, end, NULL, NULL))
-		no_memory();
+		mappings_no_memory();
 }
 
 void arena_file_mapped(const struct file_mapping *f)
 {
 	arena_unmapped(f->start, f->end);
 	if (!spans_new(&files, f))
-		no_memory();
+		mappings_no_memory();
 }
 
 void arena_file_read_only(uint64_t at)

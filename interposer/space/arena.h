@@ -59,4 +59,9 @@ void arena_unmapped(uint64_t start, uint64_t end);
 /* The file mapping that holds addr, or NULL. */
 const struct file_mapping *arena_file_at(uint64_t addr);
 
+static inline void mappings_no_memory(void)
+{
+	rdb_fatal("no memory for the list of the program's mappings");
+}
+
 #endif

@@ -46,16 +46,11 @@ static void protect(uint64_t start, uint64_t end, int prot)
 		lower.mode->reprotected(start, end);
 }
 
-static void no_memory(void)
-{
-	rdb_fatal("no memory for the list of the program's mappings");
-}
-
 static void add(uint64_t start, uint64_t end, int prot, bool ours)
 {
 	ends_gone(start, end);
 	if (!spans_new(&ends, &(struct end){.start = start, .end = end, .prot = prot, .ours = ours}))
-		no_memory();
+		mappings_no_memory();
 }
 
 void ends_add(uint64_t start, uint64_t end, int prot)
@@ -67,13 +62,13 @@ void ends_add(uint64_t start, uint64_t end, int prot)
 void ends_gone(uint64_t start, uint64_t end)
 {
 	if (spans_cut(&ends, start, end, NULL, NULL))
-		no_memory();
+		mappings_no_memory();
 }
 
 static void keep(struct span *part, void *arg)
 {
 	if (table_add(arg, part, sizeof(struct end)))
-		no_memory();
+		mappings_no_memory();
 }
 
 /* Removes the known parts of [start, end) from the table, and calls fn for each. */
@@ -81,7 +76,7 @@ static void each_part(uint64_t start, uint64_t end, void (*fn)(const struct end 
 {
 	struct table parts = {0};
 	if (spans_cut(&ends, start, end, keep, &parts))
-		no_memory();
+		mappings_no_memory();
 	for (const struct end *part = (void *)parts.base; (uint8_t *)part < parts.base + parts.len; part++)
 		fn(part, prot);
 	table_drop(&parts);

@@ -11,6 +11,7 @@
 #include "space/cautions.h"
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
+#include "space/shared_shadows.h"
 #include "base/descriptors.h"
 #include "base/pids.h"
 

@@ -3,8 +3,30 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <linux/magic.h>
 #include "space/shared_kinds.h"
+
+int shared_kind_of(int fd)
+{
+	struct stat st, shm;
+	struct statfs fs;
+	if (fstat(fd, &st) || fstatfs(fd, &fs))
+		return SHARED_FILE;
+	if (!st.st_nlink)
+		return SHARED_NAMELESS;
+	/* files of shm_open(3); other tmpfs files, such as those in /tmp, are ordinary */
+	if (fs.f_type == TMPFS_MAGIC)
+		return !stat("/dev/shm", &shm) && shm.st_dev == st.st_dev ? SHARED_NAMED : SHARED_FILE;
+	return fs.f_type == HUGETLBFS_MAGIC ? SHARED_NAMED : SHARED_FILE;
+}
+
+bool shared_volatile(int fd)
+{
+	return shared_kind_of(fd) != SHARED_FILE ||
+	       (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
+}
 
 bool shared_call_cuts(const struct event *ev, struct cut_file *file)
 {

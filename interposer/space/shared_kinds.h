@@ -12,6 +12,11 @@ enum shared_kind {
 	SHARED_KINDS
 };
 
+/* The kind of memory that a file gives. */
+int shared_kind_of(int fd);
+/* Can the contents of the file change while it is mapped?  Not if it is an ordinary file on disk that the program can
+ * only read.  If so, a MAP_SHARED mapping must really be shared. */
+bool shared_volatile(int fd);
 int shared_kind_at(uint64_t addr);
 /* Can the contents have changed after this event? `contested`: for memory that others write: after any call that may
  * wait for them; else after calls that write to files. */

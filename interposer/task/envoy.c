@@ -10,7 +10,7 @@
 #include "crossing/own_thread.h"
 #include "space/cautions.h"
 #include "space/floors.h"
-#include "space/shared_memory.h"
+#include "space/shared_turns.h"
 #include "task/baton.h"
 
 static void call(void);

@@ -19,7 +19,6 @@
 #include "space/arena.h"
 #include "space/ends.h"
 #include "space/shared_kinds.h"
-#include "space/shared_memory.h"
 #include "base/descriptors.h"
 #include "base/io.h"
 #include "base/pids.h"

@@ -1,0 +1,15 @@
+/* Cautions for memory that processes have which do not take turns with this one. */
+#ifndef RDB_SHARED_OUTSIDERS_H
+#define RDB_SHARED_OUTSIDERS_H
+#include "space/shared_regions.h"
+
+/* Says who may store in the region, or has the next look find out. */
+void region_caution(struct region *r);
+/* Looks at once: a library that only reads an entry of another process unmaps it before the next look. */
+void outsiders_before_unmap(struct region *r);
+void outsiders_at_event(void);
+void outsiders_in_child(void);
+/* Call before the program ends. */
+void shared_look_for_outsiders(void);
+
+#endif
