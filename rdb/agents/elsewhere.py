@@ -15,6 +15,7 @@ from rdb.agents.fetching import apart, fetch
 from rdb.agents.starting import Agents
 from rdb.errors import RdbError
 from rdb.recording import Job
+from rdb.recording.state import ProcessState
 from rdb.wire.channel import Message
 
 T = TypeVar("T")
@@ -85,9 +86,9 @@ class Elsewhere:
             for one in answer.get("ranks", ())
         ]
 
-    def states(self) -> dict[str, str]:
+    def states(self) -> dict[str, ProcessState]:
         """Process name -> its state, such as `running`; only processes of hosts that answer."""
-        return {str(one["process"]): str(one["state"]) for one in self.processes()}
+        return {str(one["process"]): ProcessState(one["state"]) for one in self.processes()}
 
     def fetch(self, ranks: Collection[int] | None = None) -> int:
         """Copies the recordings of RANKS (default: all) from hosts that do not share this file

@@ -18,6 +18,7 @@ from rdb.coordinate.centre import APART, CENTRE, NO_CENTRE
 from rdb.errors import RdbError
 from rdb.private import opener
 from rdb.recording import Job
+from rdb.recording.state import still_runs
 from rdb.wire.identity import same_hca_key
 
 
@@ -140,8 +141,8 @@ def remove_everywhere(job: Job) -> dict[str, str]:
         return dict.fromkeys(hosts, error.message)
     with elsewhere:
         for process, state in elsewhere.states().items():
-            if state in ("running", "paused"):
-                raise RdbError(f"rank {process} of {job.name} still runs", "end the job first")
+            if state.lives:
+                raise still_runs(process, job.name)
         job.remove()
         left = dict(elsewhere.failed)
         for host in elsewhere.apart:

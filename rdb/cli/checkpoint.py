@@ -15,6 +15,7 @@ from rdb.coordinate.request import checkpoint_all, running
 from rdb.errors import RdbError
 from rdb.recording import Job, open_job
 from rdb.recording.processes import ProcessName
+from rdb.recording.state import RUNNING
 from rdb.wire.channel import Message
 
 
@@ -35,7 +36,7 @@ def checkpoint_command(args: argparse.Namespace) -> int:
 
 def _far(elsewhere: Elsewhere | None) -> bool:
     """Whether any rank runs on another host."""
-    return elsewhere is not None and "running" in elsewhere.states().values()
+    return elsewhere is not None and RUNNING in elsewhere.states().values()
 
 
 def _all(job: Job, elsewhere: Elsewhere | None, timeout_s: int) -> int:

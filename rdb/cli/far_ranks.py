@@ -6,15 +6,14 @@ from typing import Any
 
 from rdb.cli.elsewhere import reached
 from rdb.recording import Job
-
-_OPEN = "open on "
+from rdb.recording.state import ProcessState
 
 
 def look_elsewhere(job: Job, processes: list[dict[str, Any]], hosts_file: str | None) -> None:
     """Fills in, from their hosts, the states of ranks that run elsewhere, and adds ranks whose
     recordings are only there.
     """
-    rows = [row for row in processes if str(row["state"]).startswith(_OPEN)]
+    rows = [row for row in processes if ProcessState(row["state"]).elsewhere]
     missing = sorted(set(range(job.meta.get("nranks") or 0)) - {row["rank"] for row in processes})
     if job.packed or not job.meta.get("hosts"):
         # a pack has the ranks that were asked for; a job without hosts has all ranks here
@@ -24,7 +23,7 @@ def look_elsewhere(job: Job, processes: list[dict[str, Any]], hosts_file: str | 
     with reached(job, hosts_file) as elsewhere:
         known = elsewhere.processes() if elsewhere is not None else []
         apart = elsewhere.apart if elsewhere is not None else []
-    states = {str(one["process"]): str(one["state"]) for one in known}
+    states = {str(one["process"]): ProcessState(one["state"]) for one in known}
     for row in rows:
         row["state"] = states.get(row["process"], row["state"])
         row["programs"][-1]["state"] = row["state"]

@@ -96,7 +96,7 @@ def info_command(args: argparse.Namespace) -> int:
 
 def _never_completed(recording: RankRecording) -> list[str]:
     """Cautions about requests that an MPI rank had started but not completed when it exited."""
-    if not recording.state.startswith("exited") or recording.no_beginning is not None:
+    if not recording.state.exited or recording.no_beginning is not None:
         return []
     communication = RankCommunication(recording.path, recording.world_first, recording.rank)
     return [*_collectives(communication), *_receives(communication, recording.rank)]

@@ -39,7 +39,7 @@ def _asked_at_end(job: Job) -> dict[int, Call]:
     found = {}
     for rank in job.ranks:
         recording = job.rank(rank)
-        if recording.state.startswith(("exited", "became")):
+        if recording.state.exited or recording.state.became:
             continue
         if order_only(recording) and not expanded(recording):
             print(

@@ -156,7 +156,7 @@ def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dic
     """Runs rdb-exec --replay, which answers with one JSON line; other output is a failure."""
     if (
         recording.last_event < 0
-        and recording.state not in ("running", "paused")
+        and not recording.state.lives
         and recording.name != str(recording.rank)
     ):
         # Nothing was recorded: ld.so rejected the program, or the child was killed at once.

@@ -12,10 +12,10 @@ from rdb.coordinate.coordinated import slots_of, unrecorded
 from rdb.errors import RdbError
 from rdb.recording import Job, Process, RankRecording
 from rdb.recording.checkpoints import read_images
+from rdb.recording.state import DAMAGED, KILLED, ProcessState
 
 Cautions = Callable[[RankRecording], Iterable[str]]
 
-_OPEN, _KILLED = "open on ", "killed"
 _COMMAND_CHARS = 72  # of a program's command line in a table
 
 
@@ -84,9 +84,9 @@ def _program_row(program: RankRecording, glance: bool, more: Cautions) -> dict[s
         }
 
 
-def _unreadable(error: RdbError) -> str:
+def _unreadable(error: RdbError) -> ProcessState:
     """`damaged`, or the reason without the path, which another column shows."""
-    return "damaged" if error.exit_code == 5 else error.message.rpartition(": ")[2]
+    return DAMAGED if error.exit_code == 5 else ProcessState(error.message.rpartition(": ")[2])
 
 
 def ends_without_log(job: Job, processes: list[dict[str, Any]]) -> None:
@@ -100,7 +100,8 @@ def ends_without_log(job: Job, processes: list[dict[str, Any]]) -> None:
         slot = slots.get(row["rank"])
         if slot is not None and slot.state is State.GONE:
             for one in (row, *row["programs"]):
-                one["state"] = _KILLED if one["state"].startswith(_OPEN) else one["state"]
+                if ProcessState(one["state"]).elsewhere:
+                    one["state"] = KILLED
 
 
 def command_text(argv: list[str]) -> str:

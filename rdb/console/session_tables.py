@@ -10,7 +10,7 @@ from rich.text import Text
 from rdb.console.spans import span
 from rdb.console.tables import plain_table
 from rdb.session.history import Entry
-from rdb.session.overview import RankRow, is_failure
+from rdb.session.overview import RankRow
 from rdb.session.ranks import Rank, format_ranks
 from rdb.session.state import RankState
 
@@ -29,7 +29,7 @@ def rank_table(groups: Iterable[tuple[tuple[Rank, ...], Sequence[RankRow]]]) -> 
         table.add_row(
             "*" if row.in_focus else "",
             format_ranks(ranks),
-            Text(row.ended, style="red" if is_failure(row.ended) else ""),
+            Text(row.ended, style="red" if row.ended.failed else ""),
             span([one.events for one in rows]),
             points[0] if len(points) == 1 else "various",
             Text(stands, style="red" if row.problem else ""),

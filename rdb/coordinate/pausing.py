@@ -14,8 +14,8 @@ from typing import Protocol
 
 from rdb.errors import RdbError
 from rdb.recording import Process, RankRecording
+from rdb.recording.state import PAUSED, RUNNING
 
-PAUSED, RUNNING = "paused", "running"
 _STOP_S = 5.0
 
 
@@ -47,7 +47,7 @@ class Pausing:
 
     def _send(self, rank: int, number: signal.Signals) -> str | RdbError:
         there = [one.main for one in self._job.process(rank).walk()]
-        there = [one for one in there if one.state in (PAUSED, RUNNING)]
+        there = [one for one in there if one.state.lives]
         try:
             if not there:
                 raise RdbError(f"it is not running: {self._job.process(rank).state}")
@@ -84,7 +84,7 @@ def signal_process(recording: RankRecording, number: signal.Signals) -> None:
         raise RdbError(f"process {pid} has ended: {error.strerror}") from error
     try:
         # While the handle is open the id cannot become another process's.
-        if recording.state not in (PAUSED, RUNNING):
+        if not recording.state.lives:
             raise RdbError(f"process {pid} has ended")
         signal.pidfd_send_signal(handle, number)
     except PermissionError as error:

@@ -14,6 +14,7 @@ from rdb.process_stat import lives
 from rdb.recording import Job, RankRecording
 from rdb.recording.checkpoints import Checkpoint, read_images
 from rdb.recording.rank import runs_rdb
+from rdb.recording.state import RUNNING
 
 _SIGNAL = 64  # SIGNALS_REMINDER in interposer/task/signals.h
 _VALUE = 0x7264622D636B7074  # SIGNALS_CHECKPOINT
@@ -28,7 +29,7 @@ def running(job: Job) -> list[RankRecording]:
     return [
         process.programs[-1]
         for process in job.processes()
-        if process.programs[-1].glance().state == "running"
+        if process.programs[-1].glance().state == RUNNING
     ]
 
 
@@ -84,7 +85,7 @@ def checkpoint_all(job: Job, timeout_s: int, given_up: Event | None = None) -> l
         row: dict[str, Any] = {"process": recording.name}
         if image is not None:
             row.update(number=image.number, event=image.event)
-        elif recording.glance().state == "running":
+        elif recording.glance().state == RUNNING:
             row["error"] = (
                 f"it had no event for {timeout_s} s; its checkpoint will be taken at its next event"
             )
@@ -105,7 +106,7 @@ def _taken(
         newer = [image for image in read_images(recording.path) if image.number > before]
         if newer:
             return newer[-1]
-        if time.monotonic() > until_s or recording.glance().state != "running":
+        if time.monotonic() > until_s or recording.glance().state != RUNNING:
             return None
         if given_up.wait(_LOOK_S):
             return None

@@ -32,6 +32,7 @@ from rdb.recording.pack_format import (
 )
 from rdb.recording.ranges import format_ranks
 from rdb.recording.rank import RankRecording
+from rdb.recording.state import still_runs
 from rdb.recording.store import Job
 from rdb.recording.stored import check_stored, stored_keys
 from rdb.recording.symbols.detached import DEBUG_FOLDER, SOURCES, SYMBOLS, debug_files, source_files
@@ -81,8 +82,8 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
         if damage is not None:
             lost.append(f"rank {recording.name} is packed although it is damaged: {damage}")
             continue
-        if recording.state in ("running", "paused"):
-            raise RdbError(f"rank {recording.name} of {job.name} still runs", "end the job first")
+        if recording.state.lives:
+            raise still_runs(recording.name, job.name)
         lost += (f"rank {recording.name}: {why}" for why in _damaged_images(recording).values())
         if recording.index.of_kind(Kind.CHECKPOINT) and not recording.images:
             raise DamagedRecording(

@@ -22,6 +22,7 @@ from pathlib import Path
 from rdb.errors import DamagedRecording, UnknownJob, Usage
 from rdb.recording.checkpoints import has_image
 from rdb.recording.rank import RankRecording
+from rdb.recording.state import ProcessState
 
 _NAME = re.compile(r"(\d+)((?:\.[1-9]\d*)*)(?::([1-9]\d*))?\Z")
 _CHILD = re.compile(r"child-([1-9]\d*)\Z")
@@ -68,7 +69,7 @@ class Process:
         return started[-1] if started else self.programs[-1]
 
     @property
-    def state(self) -> str:
+    def state(self) -> ProcessState:
         """How the process ended."""
         return self.programs[-1].state
 

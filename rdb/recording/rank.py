@@ -20,6 +20,7 @@ from rdb.recording.log.head import SEGMENT_HEADER
 from rdb.recording.log.index import LogIndex
 from rdb.recording.log.record import End, EndKind, Kind, Note, Receive, Record
 from rdb.recording.log.threads import RecordedThread, Schedule, read_schedule, read_threads
+from rdb.recording.state import DAMAGED, KILLED, PAUSED, RUNNING, ProcessState
 
 if TYPE_CHECKING:
     from rdb.recording.verbs.objects import Verbs
@@ -154,22 +155,18 @@ class RankRecording:
         return self.meta.get("record") == "lean"
 
     @property
-    def state(self) -> str:
-        """`running`, `paused`, `exited 3`, `signal 11`, `killed`, `became PROG`, `damaged`, ...
-
-        `open on HOST` for a rank of another host without an end: its process cannot be seen here.
-        """
+    def state(self) -> ProcessState:
         if self.damage is not None:
-            return "damaged"
+            return DAMAGED
         if self.end is not None:
-            return self.end.state
+            return ProcessState(self.end.state)
         host = self.meta.get("host")
         if host is not None and host != os.uname().nodename:
-            return f"open on {host}"
+            return ProcessState.on(host)
         if not runs_rdb(self.meta.get("pid")):
-            return "killed"
+            return KILLED
         stat = process_stat(self.meta.get("pid"))
-        return "paused" if stat is not None and stat.state == "T" else "running"
+        return PAUSED if stat is not None and stat.state == "T" else RUNNING
 
     @property
     def cautions(self) -> list[str]:

@@ -17,6 +17,7 @@ from rdb.private import check_job, check_store
 from rdb.recording.processes import Process, ProcessName, find_process, mpi_process, read_process
 from rdb.recording.ranges import format_ranks
 from rdb.recording.rank import RankRecording
+from rdb.recording.state import still_runs
 
 FORMAT = 2  # of job.json and of the directory
 _PACK_MAGIC = b"PK\x03\x04"
@@ -171,13 +172,11 @@ class Job:
                 self.path / f"rank-{rank}", self.path / "files", str(rank)
             ).walk():
                 try:
-                    running = process.state in ("running", "paused")
+                    running = process.state.lives
                 except RdbError:  # a damaged or foreign one does not run
                     running = False
                 if running:
-                    raise RdbError(
-                        f"rank {process.name} of {self.name} still runs", "end the job first"
-                    )
+                    raise still_runs(process.name, self.name)
         try:
             import shutil  # imported late: opening a recording must be fast
 

@@ -10,6 +10,7 @@ from rdb.errors import RdbError
 from rdb.recording.log.describe import call_name
 from rdb.recording.messages.messages import Messages
 from rdb.recording.messages.waiting import ASLEEP, POLLS, Call, WaitFor, wait_for
+from rdb.recording.state import ProcessState
 from rdb.session.looking import Looking
 from rdb.session.mi import json_answer
 from rdb.session.ranks import Rank
@@ -17,7 +18,6 @@ from rdb.session.session import Session
 from rdb.session.stacks import own_frame
 from rdb.session.state import Place
 
-_ENDED = ("exited", "became")
 # Signals that a program causes itself; a rank killed by another signal might have gone on.
 _CRASHES = ("SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGSEGV", "SIGSYS")
 _CRASHED = tuple(f"signal {Signals[name].value}" for name in _CRASHES)
@@ -90,8 +90,8 @@ def _polls(session: Session, rank: Rank, event: int) -> Call | None:
     return None
 
 
-def _is_over(state: str) -> bool:
-    return state.startswith(_ENDED) or state in _CRASHED
+def _is_over(state: ProcessState) -> bool:
+    return state.exited or state.became or state in _CRASHED
 
 
 async def asked_at_end(session: Session, ranks: Sequence[Rank]) -> dict[Rank, Call]:

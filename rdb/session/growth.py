@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+from rdb.recording.state import RUNNING, ProcessState
 from rdb.session.ranks import Rank
 
 
@@ -12,7 +13,7 @@ class GlanceLike(Protocol):
     """The part of rdb.recording.rank.RankGlance that is used here."""
 
     @property
-    def state(self) -> str: ...
+    def state(self) -> ProcessState: ...
     @property
     def last_event(self) -> int: ...
     def grown(self) -> bool: ...
@@ -41,7 +42,7 @@ class Growth:
         grown = []
         for rank in ranks:
             seen = self._seen.get(rank)
-            if seen is None or seen.state.startswith("became "):  # it runs another program now
+            if seen is None or seen.state.became:  # it runs another program now
                 self._seen[rank] = seen = self._job.rank(rank).glance()
             elif not seen.grown():
                 continue
@@ -54,7 +55,4 @@ class Growth:
 
     def running(self) -> bool:
         """May any of the ranks record more?"""
-        return any(
-            one.state == "running" or one.state.startswith("open on ")
-            for one in self._seen.values()
-        )
+        return any(one.state == RUNNING or one.state.elsewhere for one in self._seen.values())

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
-from rdb.coordinate.pausing import PAUSED, RUNNING, Pausing
+from rdb.coordinate.pausing import Pausing
 from rdb.errors import RdbError
 from rdb.recording import Process
 from rdb.session.ranks import Rank
-
-__all__ = ["PAUSED", "RUNNING", "Live"]
 
 
 class JobLike(Protocol):
@@ -57,7 +55,7 @@ class Live:
         ranks: Iterable[Rank],
     ) -> dict[Rank, str | RdbError]:
         ranks = list(ranks)
-        far = [rank for rank in ranks if self._job.process(rank).state.startswith("open on ")]
+        far = [rank for rank in ranks if self._job.process(rank).state.elsewhere]
         found = here([rank for rank in ranks if rank not in far])
         if far and self.elsewhere is not None:
             answers = self.elsewhere.signal(operation, far)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
+from rdb.recording.state import DAMAGED, ProcessState
 from rdb.session.ranks import Rank
 from rdb.session.session import Session
 from rdb.session.state import RankState
@@ -15,7 +16,7 @@ class RankRow:
     """One rank: its recording, and its state if it has been opened."""
 
     rank: Rank
-    ended: str
+    ended: ProcessState
     events: int
     in_focus: bool
     state: RankState | None
@@ -37,7 +38,7 @@ def overview(session: Session) -> list[RankRow]:
             recording = session.job.rank(rank)
             ended, events = recording.state, recording.last_event + 1
         except RdbError as error:
-            ended, events, problem = "damaged", 0, problem or error.message
+            ended, events, problem = DAMAGED, 0, problem or error.message
         rows.append(
             RankRow(
                 rank=rank,
@@ -55,8 +56,4 @@ def overview(session: Session) -> list[RankRow]:
 
 def failing(session: Session) -> tuple[Rank, ...]:
     """Ranks that ended by a signal or with an exit code other than 0."""
-    return tuple(rank for rank in session.ranks if is_failure(session.job.rank(rank).state))
-
-
-def is_failure(ended: str) -> bool:
-    return ended not in ("running", "paused", "exited 0") and not ended.startswith("open on ")
+    return tuple(rank for rank in session.ranks if session.job.rank(rank).state.failed)

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from rdb.errors import RdbError
 from rdb.recording import Process
+from rdb.recording.state import ProcessState
 from rdb.session.away import Away, most_gdbs
 from rdb.session.debugger import RankAnswer, RankDebugger
 from rdb.session.ending import side_by_side, to_its_end
@@ -38,7 +39,7 @@ class RankLike(Protocol):
     """The part of a rank's recording that a session uses."""
 
     @property
-    def state(self) -> str: ...
+    def state(self) -> ProcessState: ...
     @property
     def last_event(self) -> int: ...
     def records(self, first: int = 0, last: int | None = None, /) -> Iterator[Any]: ...

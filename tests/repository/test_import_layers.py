@@ -37,7 +37,7 @@ ranges
 log
 mpi
 verbs
-checkpoints
+checkpoints state
 rank
 processes stored symbols
 query

@@ -30,6 +30,7 @@ from rdb.private import check_job, opener
 from rdb.recording import Job, RankRecording, open_job
 from rdb.recording.log.record import EndKind
 from rdb.recording.order import PAYLOAD, expanded, order_only, order_ranks
+from rdb.recording.state import still_runs
 
 _LOCK = "expand.lock"
 _LOOK_S = 0.05
@@ -82,8 +83,8 @@ def _ranks(job: Job) -> list[RankRecording]:
             "copy the recordings of all ranks into one directory",
         )
     for one in ranks:
-        if one.state in ("running", "paused"):
-            raise RdbError(f"rank {one.name} of {job.name} still runs", "end the job first")
+        if one.state.lives:
+            raise still_runs(one.name, job.name)
         if one.end is not None and one.end.kind in _CUT_SHORT:
             raise Unsupported(
                 f"rank {one.name} of {job.name}: {_CUT_SHORT[one.end.kind]} ended its recording, "
