@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rdb.errors import DamagedRecording
-from rdb.recording.log.index import file_sums
+from rdb.recording.log.library import log_library
 from rdb.recording.log.record import Kind
 from rdb.recording.rank import RankRecording
 
@@ -19,7 +21,24 @@ def stored_keys(recording: RankRecording) -> Iterator[str]:
                 yield line.removeprefix("key=")
 
 
+_NOT_SAID = 2  # file_sum_check(): the file's name holds no checksum
 _BEFORE_A_PROMPT = 64 << 20  # bytes, as in interposer/space/store_check.c
+
+
+def file_sums(path: Path) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """(size in bytes, CRC-32C) of a stored file, as its name says and as it is now.
+
+    None: its name does not say.  Raises DamagedRecording if the file cannot be read.
+    """
+    ffi, library = log_library()
+    expected: Any = ffi.new("struct file_sum *")
+    found: Any = ffi.new("struct file_sum *")
+    status = library.file_sum_check(os.fsencode(path), expected, found)
+    if status < 0:
+        raise DamagedRecording(f"{path}: {os.strerror(-status)}")
+    if status == _NOT_SAID:
+        return None
+    return (expected.size, expected.crc), (found.size, found.crc)
 
 
 def check_some_stored(files: Path) -> None:

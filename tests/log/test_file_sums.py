@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rdb.recording.log.index import file_sums
+from rdb.recording.stored import file_sums
 
 PIECE = 64 << 10
 LONG = 32 << 20

@@ -47,16 +47,16 @@ ENUMS = {
 }
 
 NUMBERS = {
-    "rdb.recording.log.index._TURNS": "LOG_ENTRY_TURNS",
-    "rdb.recording.log.index._KIND_HALF": "offsetof(struct log_entry, kind) / 2",
+    "rdb.recording.log.entries.TURNS": "LOG_ENTRY_TURNS",
+    "rdb.recording.log.entries.KIND_HALF": "offsetof(struct log_entry, kind) / 2",
     "rdb.recording.log.index._NR_WORD": "offsetof(struct log_entry, nr) / 4",
-    "rdb.recording.log.index._REPEAT_WORD": "offsetof(struct log_entry, repeat) / 4",
+    "rdb.recording.log.entries._REPEAT_WORD": "offsetof(struct log_entry, repeat) / 4",
     "rdb.recording.log.index._AT_NS_WORD": "offsetof(struct log_entry, at_ns) / 8",
-    "rdb.recording.log.index._PLACE_WORD": "offsetof(struct log_entry, place) / 8",
+    "rdb.recording.log.entries._PLACE_WORD": "offsetof(struct log_entry, place) / 8",
     "rdb.recording.log.index._THREAD_WORD": "offsetof(struct log_entry, thread) / 4",
-    "rdb.recording.log.index._HEADER_BYTES": "sizeof(struct log_segment_header)",
-    "rdb.recording.log.index._SHORT": "LOG_SHORT",
-    "rdb.recording.log.index._MODEL_MOST": "LOG_MODEL_MAX",
+    "rdb.recording.log.entries._HEADER_BYTES": "sizeof(struct log_segment_header)",
+    "rdb.recording.log.bytes._SHORT": "LOG_SHORT",
+    "rdb.recording.log.bytes._MODEL_MOST": "LOG_MODEL_MAX",
     "rdb.recording.log.record._RECORD_BYTES": "sizeof(struct log_record)",
     "rdb.recording.log.record._TOOK_AT": "offsetof(struct log_record, took)",
     "rdb.recording.log.record._TOOK_US": "LOG_TOOK_US",
