@@ -14,7 +14,7 @@ from rdb.errors import RdbError
 from rdb.recording import Job, RankRecording
 from rdb.recording.messages.messages import Messages
 from rdb.recording.messages.queues import queues
-from rdb.recording.messages.waiting import Call
+from rdb.recording.messages.wait_graph import Call
 from rdb.recording.order import expanded, order_only
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rdb.console.spans import events, ranks_are
-from rdb.recording.messages.waiting import Need, Waiter
+from rdb.recording.messages.wait_graph import Need, Waiter
 from rdb.session.deadlock import Deadlock
 from rdb.session.merge import Group, merge
 from rdb.session.ranks import format_ranks

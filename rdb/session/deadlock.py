@@ -9,7 +9,8 @@ from signal import Signals
 from rdb.errors import RdbError
 from rdb.recording.log.describe import call_name
 from rdb.recording.messages.messages import Messages
-from rdb.recording.messages.waiting import ASLEEP, POLLS, Call, WaitFor, wait_for
+from rdb.recording.messages.wait_graph import ASLEEP, POLLS, Call, WaitFor
+from rdb.recording.messages.waiting import wait_for
 from rdb.recording.state import ProcessState
 from rdb.session.looking import Looking
 from rdb.session.mi import json_answer

@@ -14,7 +14,7 @@ from rdb.console.tables import plain_table, show_table
 from rdb.console.waits import show_deadlock
 from rdb.errors import Usage
 from rdb.recording.messages.queues import Message, Posted, Queues
-from rdb.recording.messages.waiting import Call, Need, Waiter, WaitFor
+from rdb.recording.messages.wait_graph import Call, Need, Waiter, WaitFor
 from rdb.session.deadlock import Deadlock
 from rdb.session.state import Place
 

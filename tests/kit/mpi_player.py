@@ -34,7 +34,7 @@ from mpi_player_kinds import (
 
 from rdb.recording.log.describe import mpi_functions
 from rdb.recording.messages.messages import Messages
-from rdb.recording.messages.waiting import Call
+from rdb.recording.messages.wait_graph import Call
 from rdb.recording.mpi.communication import _ITEM, Item, RankCommunication, What
 
 Op = tuple[Any, ...]

@@ -17,7 +17,8 @@ from jobstore import RANKS, Store
 from rdb.recording.messages.clocks import Clocks
 from rdb.recording.messages.messages import Messages
 from rdb.recording.messages.queues import queues
-from rdb.recording.messages.waiting import Call, wait_for
+from rdb.recording.messages.wait_graph import Call
+from rdb.recording.messages.waiting import wait_for
 from rdb.recording.mpi.collectives import Flow, collectives
 from rdb.recording.mpi.communication import WORLD, Item, RankCommunication, What
 

@@ -12,7 +12,8 @@ from rdb.recording import Job, open_job
 from rdb.recording.messages.clocks import Clocks
 from rdb.recording.messages.messages import Messages
 from rdb.recording.messages.queues import posted_receives
-from rdb.recording.messages.waiting import Call, wait_for
+from rdb.recording.messages.wait_graph import Call
+from rdb.recording.messages.waiting import wait_for
 from rdb.recording.mpi.epochs import Epochs, completed, missing, unposted
 from rdb.recording.mpi.locks import ALL, Locks, Section, released
 

@@ -44,7 +44,8 @@ from rdb.recording import open_job
 from rdb.recording.log.describe import call_name, mpi_functions, mpi_name
 from rdb.recording.messages.matching import Matching, Taker, Way
 from rdb.recording.messages.messages import Messages
-from rdb.recording.messages.waiting import WaitFor, wait_for
+from rdb.recording.messages.wait_graph import WaitFor
+from rdb.recording.messages.waiting import wait_for
 from rdb.recording.mpi.communication import RankCommunication, What
 
 PROGRAMS = int(os.environ.get("RDB_TEST_ORACLES", "400"))

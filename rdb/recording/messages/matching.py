@@ -12,14 +12,11 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from rdb.recording.log.describe import ANY, PROC_NULL, mpi_name
 from rdb.recording.messages.messages import Messages
+from rdb.recording.messages.wait_graph import Call
 from rdb.recording.mpi.communication import Item, RankCommunication, What
-
-if TYPE_CHECKING:
-    from rdb.recording.messages.waiting import Call
 
 RECEIVES = {"MPI_Recv": "tag", "MPI_Sendrecv": "recvtag", "MPI_Sendrecv_replace": "recvtag"}
 SENDS = {

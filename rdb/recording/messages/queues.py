@@ -11,16 +11,13 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from rdb.recording.log.describe import ANY as ANY
 from rdb.recording.log.describe import PROC_NULL, mpi_functions
 from rdb.recording.messages.matching import RECEIVES, SENDS
 from rdb.recording.messages.messages import Messages
+from rdb.recording.messages.wait_graph import Call
 from rdb.recording.mpi.communication import Channel, Communicator, Item, RankCommunication, What
-
-if TYPE_CHECKING:
-    from rdb.recording.messages.waiting import Call
 
 
 @dataclass(frozen=True)
