@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from rdb.errors import RdbError
 
@@ -15,14 +15,6 @@ _PR_SET_PDEATHSIG = 1  # prctl(2)
 _SAY_S = 5.0
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-class Executor(Protocol):
-    """Where the work is done."""
-
-    def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-        """The answers, in the order of ITEMS, each as soon as it is there."""
-        ...
 
 
 def processors() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -163,8 +162,3 @@ async def _last_words(process: asyncio.subprocess.Process) -> str:
     assert process.stderr is not None
     words = (await process.stderr.read()).decode(errors="replace").strip().splitlines()
     return words[-1] if words else "the agent ended at once, without a message"
-
-
-def slurm_job() -> str | None:
-    """The id of the Slurm allocation that this process runs in, or None."""
-    return os.environ.get("SLURM_JOB_ID")

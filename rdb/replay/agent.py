@@ -109,7 +109,7 @@ class AgentClient:
         if hello.version != wire.VERSION:
             raise VersionMismatch(
                 f"the replica speaks protocol {hello.version}, this rdb {wire.VERSION}",
-                "rebuild it: make dev",
+                "run `make dev`",
             )
         self.pid = hello.pid
         return hello

@@ -156,7 +156,7 @@ class GdbProcess:
                 env=_environment(),
             )
         except (FileNotFoundError, PermissionError) as error:
-            raise MissingTool(f"cannot run {program}", "install it: apt install gdb") from error
+            raise MissingTool(f"cannot run {program}", "apt-get install gdb") from error
         gdb = cls(process, name)
         try:
             for setting in _SETTINGS:

@@ -277,7 +277,7 @@ def test_a_gdb_that_dies_is_said(spin: Path) -> None:
 
 def test_no_gdb_is_a_missing_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RDB_GDB", "/nonexistent/gdb")
-    with pytest.raises(MissingTool, match="apt install gdb"):
+    with pytest.raises(MissingTool, match="apt-get install gdb"):
         try:
             run(GdbProcess.start())
         except MissingTool as error:
@@ -607,4 +607,4 @@ def test_bisect_says_once_and_early_that_there_is_no_value(
 
 
 def test_gdb_is_there() -> None:
-    assert shutil.which("gdb"), "these tests need gdb: apt install gdb"
+    assert shutil.which("gdb"), "these tests need gdb: apt-get install gdb"

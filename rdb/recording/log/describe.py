@@ -122,7 +122,7 @@ def _mpi_table() -> dict[str, Any]:
     if table["version"] != _TABLE_VERSION:
         raise VersionMismatch(
             f"{path}: table of MPI functions v{table['version']}, this rdb reads v{_TABLE_VERSION}",
-            "build rdb again: `make dev`",
+            "run `make dev`",
         )
     return table
 

@@ -35,7 +35,9 @@ def log_library() -> tuple[Any, Any]:
         ("log_entry", name, sum(sizes[:at]), sizes[at]) for at, name in enumerate(ENTRY_FIELDS)
     ]
     if found != known:
-        raise VersionMismatch(f"{path} was built from other sources than this rdb: make dev")
+        raise VersionMismatch(
+            f"{path} was built from other sources than this rdb", "run `make dev`"
+        )
     return declared.ffi, library
 
 
