@@ -85,10 +85,12 @@ void hca_conns_stop(void);
 /* The handshake has succeeded. */
 void hca_conn_is_up(struct hca_conn *conn);
 /* Marks a connection that has something to send; hca_pump() sends on all marked ones. */
-void hca_conn_touch(struct hca_conn *conn);
+static inline void hca_conn_touch(struct hca_conn *c)
+{
+	if (list_empty(&c->dirty) && c->state != CONN_DEAD)
+		list_append(&hca.touched, &c->dirty);
+}
 void hca_pump(void);
-/* Empties hca_pump()'s list; after a fork it holds connections of the parent. */
-void hca_pump_forget(void);
 
 /* conn_in.c: receives what has arrived; returns the number of frames that ended. */
 int hca_conn_read(struct hca_conn *conn);

@@ -6,22 +6,6 @@
 #include "conn.h"
 #include "qp.h"
 
-size_t hca_copy(void *to, const void *from, size_t len)
-{
-	if (hca.above->copy)
-		return hca.above->copy(to, from, len);
-	memcpy(to, from, len);
-	return len;
-}
-
-bool hca_copy_up(void *upper, const void *from, size_t len)
-{
-	size_t done = len ? hca_copy(upper, from, len) : 0;
-	if (done)
-		hca.above->wrote(upper, done);
-	return done == len;
-}
-
 /* Reports the origin of bytes of a message that are in their place now. */
 static void placed_of(const struct hca_conn *c, const void *upper, size_t len, uint32_t offset)
 {

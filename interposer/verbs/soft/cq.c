@@ -63,23 +63,13 @@ int hca_destroy_cq(void *handle)
 	return 0;
 }
 
-int hca_poll_cq(void *handle, int n, struct ibv_wc *wc)
+struct ibv_wc hca_cq_take(struct hca_cq *cq)
 {
-	struct hca_cq *cq = handle;
-	int got = 0;
-	if (n < 0)
-		return -EINVAL;
-	if (!cq->count)
-		hca_progress_for_poll();
-	if (cq->overrun)
-		return -EIO;
-	for (; got < n && cq->count; got++) {
-		wc[got] = cq->ring[cq->head].wc;
-		cq->polled_at = cq->ring[cq->head].at;
-		cq->head = (cq->head + 1) % cq->size;
-		cq->count--;
-	}
-	return got;
+	const struct hca_completed *oldest = &cq->ring[cq->head];
+	cq->polled_at = oldest->at;
+	cq->head = (cq->head + 1) % cq->size;
+	cq->count--;
+	return oldest->wc;
 }
 
 uint64_t hca_completed_at(void *handle)

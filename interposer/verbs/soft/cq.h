@@ -40,6 +40,8 @@ int hca_cq_event(void *channel, void **cq);
 void hca_cq_forget_qp(struct hca_cq *cq, uint32_t number);
 /* Puts the saved state of an earlier queue into this one. */
 int hca_restore_cq(void *cq, const struct verbs_queued *queued);
+/* Takes out the oldest completion; there must be one. */
+struct ibv_wc hca_cq_take(struct hca_cq *cq);
 /* Reports a completion to the plug-in; call before hca_cq_push(). */
 static inline void hca_cq_tell(const struct ibv_wc *wc, bool received, bool solicited, uint32_t request)
 {

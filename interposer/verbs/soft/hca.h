@@ -46,7 +46,7 @@ struct hca {
 	uint8_t key[HCA_KEY_BYTES];
 	struct hca_gid gids[HCA_GIDS];
 	unsigned ngids;
-	struct list conns;
+	struct list conns, touched;  /* touched: those that have something to send (hca_pump()) */
 	unsigned nconns, nstrangers; /* strangers: connections not authenticated yet */
 	struct list timers;          /* queue pairs whose send queue waits until `due` */
 	struct list contexts;
@@ -81,5 +81,7 @@ uint64_t hca_node_guid(void);
 
 /* Nanoseconds of the monotonic clock. */
 uint64_t hca_now(void);
+/* Watches a descriptor; `conn` NULL: the listener. */
+int hca_watch(int fd, void *conn, bool add, bool output);
 
 #endif

@@ -177,6 +177,16 @@ void hca_thread_due(uint64_t at)
 		hca_thread_deadline(at);
 }
 
+void hca_timer_set(struct list *timer, uint64_t *at, uint64_t due)
+{
+	*at = due;
+	list_remove(timer);
+	list_append(&hca.timers, timer);
+	/* run() may not be called again before that time */
+	if (due != UINT64_MAX)
+		hca_thread_due(due);
+}
+
 void hca_thread_deadline(uint64_t at)
 {
 	uint64_t was = atomic_exchange(&t.deadline, at);

@@ -163,11 +163,9 @@ void hca_mcast_targets(const union ibv_gid *gid, struct hca_targets *to)
 		closedir(dir);
 }
 
-void hca_mcast_deliver(struct hca_conn *conn, const struct frame *f)
+void hca_mcast_each(const union ibv_gid *group, void (*fn)(struct hca_qp *member, void *arg), void *arg)
 {
-	union ibv_gid gid;
-	hca_frame_group(f, &gid);
 	for (unsigned i = 0; i < nmembers; i++)
-		if (same(&members[i].group, &gid))
-			hca_ud_deliver(conn, f, members[i].qp, &gid);
+		if (same(&members[i].group, group))
+			fn(members[i].qp, arg);
 }

@@ -18,13 +18,10 @@ struct hca_targets {
 bool hca_is_group(const union ibv_gid *gid);
 /* Finds the members of a group, at most HCA_TARGETS. */
 void hca_mcast_targets(const union ibv_gid *gid, struct hca_targets *to);
-/* Delivers a datagram to all queue pairs of this process that are in the group. */
-void hca_mcast_deliver(struct hca_conn *conn, const struct frame *f);
+/* The queue pairs of this process that are in the group. */
+void hca_mcast_each(const union ibv_gid *group, void (*fn)(struct hca_qp *member, void *arg), void *arg);
 void hca_mcast_stop(void);
 void hca_mcast_forget(void);
-
-/* ud.c: delivers a datagram to one queue pair; `to`: the GID it was sent to. */
-void hca_ud_deliver(struct hca_conn *conn, const struct frame *f, struct hca_qp *qp, const union ibv_gid *to);
 
 /* The group of a FRAME_MULTICAST is in fields that datagrams do not use. */
 static inline void hca_frame_set_group(struct frame *f, const union ibv_gid *gid)

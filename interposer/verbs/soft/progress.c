@@ -11,29 +11,6 @@ enum {
 	LOOK_AROUND = 64, /* every so many calls epoll is asked anyway */
 };
 
-uint64_t hca_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-int hca_watch(int fd, void *conn, bool add, bool output)
-{
-	struct epoll_event e = {.events = EPOLLIN | (output ? EPOLLOUT : 0), .data.ptr = conn};
-	return epoll_ctl(hca.epoll, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &e) ? -errno : 0;
-}
-
-void hca_timer_set(struct list *timer, uint64_t *at, uint64_t due)
-{
-	*at = due;
-	list_remove(timer);
-	list_append(&hca.timers, timer);
-	/* run() may not be called again before that time */
-	if (due != UINT64_MAX)
-		hca_thread_due(due);
-}
-
 /* Takes a queue pair whose time has come out of the list. */
 static struct hca_qp *take_due(uint64_t now)
 {

@@ -8,10 +8,6 @@ int hca_progress(void);
 void hca_progress_for_poll(void);
 /* Sends waiting output only. */
 void hca_progress_output(void);
-/* Watches a descriptor; `conn` NULL: the listener. */
-int hca_watch(int fd, void *conn, bool add, bool output);
-/* Sets the timer of a send queue: *at = due. */
-void hca_timer_set(struct list *timer, uint64_t *at, uint64_t due);
 
 /* io_thread.c */
 int hca_thread_start(void);
@@ -26,6 +22,8 @@ bool hca_thread_asleep(void);
 void hca_thread_deadline(uint64_t at);
 /* Makes progress() due at `at`, unless it is due earlier. */
 void hca_thread_due(uint64_t at);
+/* Sets the timer of a send queue: *at = due. */
+void hca_timer_set(struct list *timer, uint64_t *at, uint64_t due);
 /* Tells the thread whether acknowledgements wait to be sent. */
 void hca_thread_acks(bool waiting);
 

@@ -123,7 +123,7 @@ static int hca_start(const struct verbs_above *above)
 	list_init(&hca.conns);
 	list_init(&hca.timers);
 	list_init(&hca.contexts);
-	hca_pump_forget();
+	list_init(&hca.touched); /* after a fork it holds connections of the parent */
 	memset(hca.qps, 0, sizeof(hca.qps));
 	hca.nqps = hca.nconns = hca.nstrangers = 0;
 	int rc = port_lid();

@@ -2,19 +2,6 @@
 #include "conn.h"
 #include "progress.h"
 
-static struct list waiting = {&waiting, &waiting};
-
-void hca_pump_forget(void)
-{
-	list_init(&waiting);
-}
-
-void hca_conn_touch(struct hca_conn *c)
-{
-	if (list_empty(&c->dirty) && c->state != CONN_DEAD)
-		list_append(&waiting, &c->dirty);
-}
-
 static void acknowledge(struct hca_conn *c)
 {
 	while (!list_empty(&c->acks) && c->out.count < CONN_PIECES / 2)
@@ -79,9 +66,9 @@ void hca_pump(void)
 	list_init(&now);
 	/* Connections that are marked meanwhile get a turn in the next round; after the last one they wait for the
 	 * next call. */
-	for (unsigned rounds = 0; rounds < 4 && !list_empty(&waiting); rounds++) {
-		while (!list_empty(&waiting)) {
-			struct list *l = waiting.next;
+	for (unsigned rounds = 0; rounds < 4 && !list_empty(&hca.touched); rounds++) {
+		while (!list_empty(&hca.touched)) {
+			struct list *l = hca.touched.next;
 			list_remove(l);
 			list_append(&now, l);
 		}

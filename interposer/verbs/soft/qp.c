@@ -100,27 +100,8 @@ void hca_qp_detach(struct hca_qp *qp)
 	list_remove(&qp->sq.link);
 }
 
-/* Gives datagrams to a peer that is still being connected to a chance to leave: hardware would have sent them. */
-static void let_datagrams_go(const struct hca_qp *qp)
+void hca_qp_end(struct hca_qp *qp)
 {
-	enum { AT_MOST_MS = 200 };
-	const struct timespec pause = {.tv_nsec = 1000000};
-	const struct hca_send_queue *sq = &qp->sq;
-	if (qp->type != IBV_QPT_UD || qp->state != IBV_QPS_RTS)
-		return;
-	for (unsigned ms = 0; ms < AT_MOST_MS && sq->next != sq->tail && sq->conn && sq->conn->state < CONN_UP; ms++) {
-		hca_progress();
-		nanosleep(&pause, NULL);
-	}
-}
-
-int hca_destroy_qp(void *handle)
-{
-	struct hca_qp *qp = handle;
-	if (qp->groups)
-		return -EBUSY;
-	let_datagrams_go(qp);
-	hca_progress_output();
 	hca_qp_detach(qp);
 	hca_rx_reset(qp);
 	hca_cq_forget_qp(qp->scq, qp->number);
@@ -134,7 +115,6 @@ int hca_destroy_qp(void *handle)
 	hca_rq_fini(&qp->rq);
 	free(qp->rx.answers);
 	free(qp);
-	return 0;
 }
 
 static void flush_receives(struct hca_qp *qp)

@@ -103,6 +103,8 @@ struct hca_qp *hca_qp_find(uint32_t number);
 void hca_qp_fail(struct hca_qp *qp);
 /* Moves to SQE and flushes the send queue only; RC moves to ERR. */
 void hca_qp_fail_send(struct hca_qp *qp);
+/* Frees it. */
+void hca_qp_end(struct hca_qp *qp);
 /* Removes it from all connections, its payloads that are not sent yet are copied. */
 void hca_qp_detach(struct hca_qp *qp);
 /* Fails all queue pairs of a completion queue that has overrun. */
@@ -118,6 +120,8 @@ static inline bool hca_qp_hears(const struct hca_qp *qp)
 int hca_sq_init(struct hca_qp *qp, const struct ibv_qp_cap *cap);
 void hca_sq_fini(struct hca_qp *qp);
 void hca_sq_reset(struct hca_qp *qp);
+/* Adds a request.  0 or -errno. */
+int hca_sq_put(struct hca_qp *qp, const struct ibv_send_wr *wr);
 struct hca_wqe *hca_sq_at(const struct hca_send_queue *sq, unsigned i);
 /* Registers with the connection if there is something to send. */
 void hca_sq_start(struct hca_qp *qp);

@@ -170,15 +170,8 @@ static void header(uint8_t *grh, const struct hca_conn *conn, const struct frame
 	memcpy(grh, &h, sizeof(h));
 }
 
-void hca_ud_end(struct hca_conn *conn, const struct frame *f, bool good)
-{
-	if (f->op == FRAME_MULTICAST)
-		hca_mcast_deliver(conn, f);
-	else
-		hca_ud_deliver(conn, f, hca_qp_find(f->dest), &hca.gids[0].gid);
-}
-
-void hca_ud_deliver(struct hca_conn *conn, const struct frame *f, struct hca_qp *qp, const union ibv_gid *to)
+/* `to`: the GID it was sent to. */
+static void deliver(struct hca_conn *conn, const struct frame *f, struct hca_qp *qp, const union ibv_gid *to)
 {
 	struct hca_recv r;
 	struct hca_span spans[HCA_MAX_SGE];
@@ -212,4 +205,27 @@ void hca_ud_deliver(struct hca_conn *conn, const struct frame *f, struct hca_qp 
 		wc.imm_data = f->extra;
 	}
 	hca_rx_complete(qp, &r, &wc, f->flags & FRAME_SOLICITED);
+}
+
+struct arrived {
+	struct hca_conn *conn;
+	const struct frame *f;
+	union ibv_gid group;
+};
+
+static void deliver_to_member(struct hca_qp *member, void *arg)
+{
+	const struct arrived *a = arg;
+	deliver(a->conn, a->f, member, &a->group);
+}
+
+void hca_ud_end(struct hca_conn *conn, const struct frame *f, bool good)
+{
+	if (f->op != FRAME_MULTICAST) {
+		deliver(conn, f, hca_qp_find(f->dest), &hca.gids[0].gid);
+		return;
+	}
+	struct arrived a = {.conn = conn, .f = f};
+	hca_frame_group(f, &a.group);
+	hca_mcast_each(&a.group, deliver_to_member, &a);
 }

@@ -125,7 +125,7 @@ static void take_target(const struct hca_qp *qp, struct hca_wqe *w, const struct
 	w->rkey = wr->wr.rdma.rkey;
 }
 
-static int put(struct hca_qp *qp, const struct ibv_send_wr *wr)
+int hca_sq_put(struct hca_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct hca_send_queue *sq = &qp->sq;
 	if (qp->state < IBV_QPS_RTS || !allowed(qp, wr->opcode) || wr->num_sge < 0 ||
@@ -144,38 +144,6 @@ static int put(struct hca_qp *qp, const struct ibv_send_wr *wr)
 	take_target(qp, w, wr);
 	sq->tail++;
 	return 0;
-}
-
-int hca_post_send(void *handle, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-	struct hca_qp *qp = handle;
-	int rc = 0;
-	for (; wr; wr = wr->next) {
-		rc = put(qp, wr);
-		if (rc) {
-			*bad = wr;
-			break;
-		}
-	}
-	if (qp->state == IBV_QPS_ERR || qp->state == IBV_QPS_SQE)
-		hca_sq_flush(qp);
-	else
-		hca_sq_start(qp);
-	hca_pump();
-	return rc;
-}
-
-int hca_bind_mw(void *handle, void *mw_handle, void *mr, const struct ibv_mw_bind *bind, uint32_t *rkey)
-{
-	struct hca_mw *mw = mw_handle;
-	struct ibv_send_wr *bad, wr = {.wr_id = bind->wr_id, .opcode = IBV_WR_BIND_MW, .send_flags = bind->send_flags};
-	if (mw->type != IBV_MW_TYPE_1)
-		return -EINVAL;
-	wr.bind_mw.mw = (struct ibv_mw *)mw;
-	wr.bind_mw.bind_info = bind->bind_info;
-	wr.bind_mw.bind_info.mr = mr;
-	wr.bind_mw.rkey = *rkey = hca_mw_next_key(mw);
-	return hca_post_send(handle, &wr, &bad);
 }
 
 static enum ibv_wc_opcode completed_as(enum ibv_wr_opcode op)
