@@ -17,7 +17,7 @@
 #include "restart/checkpoint/checkpoint_state.h"
 #include "restart/checkpoint/board.h"
 #include "restart/checkpoint/interval.h"
-#include "restart/files/kernel_files.h"
+#include "restart/files/own_numbers.h"
 #include "restart/sockets/kernel_sockets.h"
 #include "restart/checkpoint/objections.h"
 #include "restart/process/scheduling.h"
@@ -150,7 +150,7 @@ void coordinated_begin(void)
 {
 	if (!own.board)
 		coordinated_join();
-	kernel_files_begin();
+	own_numbers_begin();
 	scheduling_begin();
 	set_state(BOARD_RUNS);
 	interval_begin(own.cost_s);

@@ -5,7 +5,7 @@
 #include "record/checkpoints.h"
 #include "restart/checkpoint/coordinated.h"
 #include "restart/checkpoint/ipc_objects.h"
-#include "restart/files/kernel_files.h"
+#include "restart/files/own_numbers.h"
 #include "restart/live/live.h"
 #include "restart/live/live_threads.h"
 #include "restart/copies/mapped_files.h"
@@ -105,7 +105,7 @@ const struct mode mode_restart = {
 
 static void before_syscall(const struct event *ev)
 {
-	kernel_files_closing(ev);
+	own_numbers_closing(ev);
 	checkpoint_before(ev);
 }
 
@@ -113,7 +113,7 @@ static void after_syscall(const struct event *ev)
 {
 	if (ev->result < 0)
 		return;
-	kernel_files_syscall(ev);
+	own_numbers_syscall(ev);
 	ipc_objects_syscall(ev);
 	attributes_syscall(ev);
 }

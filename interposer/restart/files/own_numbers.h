@@ -1,0 +1,25 @@
+/* Which descriptor numbers are the program's own, and not a library's below: followed while the program runs. */
+#ifndef RDB_OWN_NUMBERS_H
+#define RDB_OWN_NUMBERS_H
+#include <sys/stat.h>
+#include "crossing/event.h"
+
+enum own_number {
+	NOT_OWN,
+	OWN,
+	OWN_JOINED, /* a socket that has joined a multicast group, which the kernel does not tell */
+};
+
+/* Before the program runs: marks what it has inherited. */
+void own_numbers_begin(void);
+/* Before a system call of the program: the numbers that it closes may be given to another thread at once. */
+void own_numbers_closing(const struct event *ev);
+/* After a system call that succeeded. */
+void own_numbers_syscall(const struct event *ev);
+
+enum own_number own_number(int fd); /* fd: below NUMBERS (open_table.h) */
+int64_t own_numbers_highest(void);
+/* Is it what the program has inherited under that number? */
+bool own_number_is_standard(int fd, const struct stat *st);
+
+#endif
