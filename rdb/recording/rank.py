@@ -310,7 +310,7 @@ class RankRecording:
                     return found[-1]
         if not start:
             return None
-        from rdb.recording.mpi.communication import last_received  # late import, as above
+        from rdb.recording.mpi.items import last_received  # late import, as above
 
         event = last_received(self.path, before_event)
         return None if event is None else self.receives(event)[-1]

@@ -35,7 +35,8 @@ from mpi_player_kinds import (
 from rdb.recording.log.describe import mpi_functions
 from rdb.recording.messages.messages import Messages
 from rdb.recording.messages.wait_graph import Call
-from rdb.recording.mpi.communication import _ITEM, Item, RankCommunication, What
+from rdb.recording.mpi.communication import Item, RankCommunication, What
+from rdb.recording.mpi.items import ITEM
 
 Op = tuple[Any, ...]
 Program = list[list[Op]]
@@ -645,7 +646,7 @@ class _Played(RankCommunication):
         made.append(Item(**(row | window | {"nr": _nr("MPI_Win_create")})))
         made.append(Item(**(row | window | {"nr": _nr("MPI_File_open"), "request": FILE})))
         # as the log has it: a send's rank of the world, a call's arguments as they are
-        packed = b"".join(_ITEM.pack(*one) for one in [*made, *rank.items])
+        packed = b"".join(ITEM.pack(*one) for one in [*made, *rank.items])
         self._packed = memoryview(packed)
         super().__init__(Path("/nowhere"), 0, rank.number)
 

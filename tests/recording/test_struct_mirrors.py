@@ -22,7 +22,7 @@ MIRRORS = {
     "log_chunk": "rdb.recording.log.head._CHUNK rdb.recording.log.record._CHUNK",
     "log_segment_header": "rdb.recording.log.head.SEGMENT_HEADER+",
     "log_entry": "rdb.recording.log.library.ENTRY",
-    "log_message": "rdb.recording.mpi.communication._ITEM",
+    "log_message": "rdb.recording.mpi.items.ITEM",
     "image_header": "rdb.recording.packing._IMAGE_HEAD+ rdb.recording.checkpoints._HEAD+",
     "state_head": "rdb.live.from_checkpoint._HEAD+",
     "undo_record": "rdb.live.files.undone._RECORD",

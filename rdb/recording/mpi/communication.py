@@ -1,55 +1,51 @@
 """Messages and collectives of one rank, from its log alone.
 
-librdblog (interposer/log/log_messages.h) reads the log and returns one item of fixed size for each
-send, receive, collective and posted receive.  Items stay packed and are unpacked one at a time: a
-rank with a million messages costs some dozen megabytes and one second.
+items.py reads the log.
 """
 
 from __future__ import annotations
 
-import errno
 import itertools
-import os
 import re
-import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from rdb.errors import DamagedRecording, RdbError, VersionMismatch
-from rdb.recording.log.describe import mpi_functions, mpi_name
-from rdb.recording.log.library import log_library
+from rdb.recording.log.describe import mpi_name
 from rdb.recording.log.record import Receive
 from rdb.recording.mpi.collectives import (
     collectives,
     file_collectives,
     meetings,
     nonblocking,
-    on_whose_ranks,
     window_calls,
 )
 from rdb.recording.mpi.epochs import Epochs
+from rdb.recording.mpi.items import (
+    COMM_ID,
+    EVENT,
+    ITEM,
+    NR,
+    ORDER,
+    PEER,
+    REQUEST,
+    SIZE,
+    TAG,
+    WHAT,
+    Item,
+    What,
+    column,
+    read_items,
+)
 from rdb.recording.mpi.locks import Locks, lock_calls
 
 _BEGUN = "mpi-begun"  # what a branch began with: interposer/mpi/lower/restart/restart_journal.c
 _SEND = re.compile(r"send peer=(-?\d+) tag=(\d+) comm=(\d+) bytes=(\d+)")
 _GOING = re.compile(r"collective request=(\d+) comm=(\d+)")
-_ITEM = struct.Struct("<5Q2i4I")  # struct log_message
-# Offsets in an item.
-_EVENT, _SIZE, _ORDER = 0, 16, 24
-_PEER, _TAG, _COMM_ID, _REQUEST, _NR, _WHAT = 40, 44, 48, 52, 56, 60
-# Indices of the parameters count, source, tag (of the receive), communicator and request.
-_EXCHANGES = {
-    "MPI_Isendrecv": (6, 8, 9, 10, 11),
-    "MPI_Isendrecv_replace": (1, 5, 6, 7, 8),
-}
-_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/interface/gate.h
 _FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
 _WORLD, _SELF = 2, 3  # ids of the predefined communicators
 _GROUP = re.compile(r"group=(\d+) ranks=([-\d,]*)\Z")
@@ -59,51 +55,6 @@ _COMM = re.compile(r"comm=(\d+) context=(-?\d+) by=(\S*) rank=(-?\d+) ranks=([-\
 
 Channel = tuple[int, str, int]
 """The other rank, the communicator by a name that all ranks share, the tag."""
-
-
-class What(IntEnum):
-    """enum log_message_what."""
-
-    RECV = 1
-    SEND = 2
-    CALL = 3
-    POSTED = 4
-    TEXT = 5
-    DONE = 6
-    STARTED = 7
-    PREPARED = 8
-    CANCELLED = 9
-    """The newest receive of that request was cancelled; order 0: MPI_Cancel has been called
-    only."""
-    MATCHED = 10
-    """Matched by MPI_Mprobe or MPI_Improbe: the request is the message's handle."""
-    FREED = 11
-    """The window, communicator or file `request` was freed."""
-    MADE = 12
-    """A request of another kind was made, or one that is not started yet."""
-    MET = 13
-    """A call of `meetings`."""
-    PROBED = 14
-    """A probe has found a message; order: its own if it was matched, else the next receive's."""
-
-
-class Item(NamedTuple):
-    """struct log_message."""
-
-    event: int
-    at_ns: int
-    size_bytes: int
-    order: int
-    address: int
-    peer: int
-    """Of a message: the other rank of the job (-1: outside of the job).  Of a call: the root."""
-    tag: int
-    comm: int
-    """Of a call on a window: the window."""
-    request: int
-    """The request, window or file that a call made."""
-    nr: int
-    what: int
 
 
 @dataclass(frozen=True)
@@ -122,116 +73,6 @@ _CALL = int(What.CALL)
 _MESSAGES = (int(What.SEND), int(What.RECV), int(What.PROBED))
 _OF_RECEIVES = frozenset({What.POSTED, What.PREPARED, What.STARTED})
 WORLD = Communicator("MPI_COMM_WORLD", None)
-
-
-@cache
-def _library() -> tuple[Any, Any, Any, int]:
-    """cffi's FFI object, librdblog, the table of wanted calls and its length."""
-    ffi, library = log_library()
-    functions = mpi_functions()
-    count = 1 + max((int(one["nr"]) & 0xFFFF for one in functions), default=-1)
-    wanted = ffi.new("struct log_wanted[]", max(count, 1))
-    for one in functions:
-        nr, params = int(one["nr"]), list(one["params"])
-        row = wanted[nr & 0xFFFF]
-        row.comm = row.peer = row.tag = row.request = row.size = -1
-        if nr in collectives():
-            row.what = What.CALL
-            row.comm = params.index(on_whose_ranks(params))
-            row.peer = params.index("root") if "root" in params else -1
-            made = next((what for what in ("request", "win", "fh") if what in params), None)
-            row.request = params.index(made) if made else -1
-        elif nr in file_collectives():
-            row.what, row.comm = What.CALL, params.index("fh")
-        elif nr in window_calls():
-            row.what, row.comm = What.CALL, params.index("win")
-            row.peer = params.index("assert") if "assert" in params else -1
-        elif nr in lock_calls():
-            row.what, row.comm = What.CALL, params.index("win")
-            row.peer = params.index("rank") if "rank" in params else -1
-            row.tag = params.index("lock_type") if "lock_type" in params else -1
-            row.size = params.index("assert") if "assert" in params else -1
-        elif one["name"] in ("MPI_Irecv", "MPI_Recv_init"):
-            row.what = What.POSTED if one["name"] == "MPI_Irecv" else What.PREPARED
-            row.size, row.peer, row.tag, row.comm, row.request = (1, 3, 4, 5, 6)
-        elif one["name"] in ("MPI_Mprobe", "MPI_Improbe"):
-            row.what = What.MATCHED
-            row.peer, row.tag, row.comm, row.request = (0, 1, 2, params.index("message"))
-        elif one["name"] in _EXCHANGES:
-            row.what = What.POSTED
-            row.size, row.peer, row.tag, row.comm, row.request = _EXCHANGES[one["name"]]
-        elif nr in meetings():
-            row.what = What.MET
-            where = ("local_comm", "comm", "intercomm")
-            row.comm = params.index(next(one for one in where if one in params))
-            row.peer = params.index("remote_leader") if "remote_leader" in params else -1
-            row.tag = params.index("tag") if "tag" in params else -1
-            of = next((one for one in ("peer_comm", "group") if one in params), None)
-            row.size = params.index(of) if of else -1
-        elif one["name"] == "MPI_Grequest_complete":
-            row.what, row.comm = What.DONE, params.index("request")
-        elif _makes_a_request(str(one["name"])):
-            row.what, row.request = What.MADE, params.index("request")
-            of = next((one for one in ("fh", "win") if one in params), None)
-            row.comm = params.index(of) if of else -1
-            row.peer = params.index("target_rank") if "target_rank" in params else -1
-    return ffi, library, wanted, count
-
-
-def _makes_a_request(name: str) -> bool:
-    """Does it make a request that no note of the log describes?"""
-    name = name.removesuffix("_c")
-    other = {"MPI_Grequest_start", "MPI_Imrecv", "MPI_Raccumulate", "MPI_Rget", "MPI_Rput"}
-    other.add("MPI_Rget_accumulate")
-    return name.startswith(("MPI_File_iread", "MPI_File_iwrite")) or (
-        name in other or (name.endswith("_init") and name != "MPI_Recv_init")
-    )
-
-
-def last_received(path: Path, before_event: int) -> int | None:
-    """The last event up to BEFORE_EVENT that completed a receive; None: there is none."""
-    view, _keep = _read(path, calls=False)
-    whats, events = _column(view, _WHAT, "I"), _column(view, _EVENT, "Q")
-    for place in reversed(range(bisect_right(events, before_event))):
-        if whats[place] == What.RECV:
-            return int(events[place])
-    return None
-
-
-def _read(path: Path, calls: bool) -> tuple[memoryview, Any]:
-    """All items of a log, and the owner of their memory; without CALLS only items of notes.
-
-    Raises VersionMismatch, DamagedRecording or RdbError if the log cannot be read.
-    """
-    ffi, library, wanted, wanted_count = _library()
-    found = ffi.new("struct log_message **")
-    count = ffi.new("size_t *")
-    error = ffi.new("char[256]")
-    status = library.log_messages(
-        os.fsencode(path),
-        _NAMESPACE_MPI,
-        wanted,
-        wanted_count if calls else 0,
-        found,
-        count,
-        error,
-    )
-    keep = ffi.gc(found[0], library.log_messages_free)
-    text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
-    if status == -errno.EPROTO:
-        raise VersionMismatch(f"{path}: {text}", "record it again with this rdb")
-    if status == -errno.EBADMSG:
-        raise DamagedRecording(f"{path}/{text}")
-    if status != 0:
-        raise RdbError(f"{path}: {text or os.strerror(-status)}", exit_code=5)
-    size = int(count[0]) * _ITEM.size
-    return (memoryview(ffi.buffer(keep, size)) if size else memoryview(b"")), keep
-
-
-def _column(view: memoryview, offset: int, code: str) -> memoryview:
-    """One member of all items; ten times as fast as unpacking them."""
-    size = struct.calcsize(code)
-    return view.cast("B").cast(code)[offset // size :: _ITEM.size // size]  # type: ignore[call-overload,no-any-return]
 
 
 @cache
@@ -256,8 +97,8 @@ class RankCommunication:
             Communicator(f"{WORLD.name} of {world_first}...", None) if world_first else WORLD
         )
         self._view = self._read()
-        self.count: int = len(self._view) // _ITEM.size
-        self._events = self._column(_EVENT, "Q")
+        self.count: int = len(self._view) // ITEM.size
+        self._events = self._column(EVENT, "Q")
         self.sends: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
         self.receives: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
         self.collectives: dict[str, array[int]] = defaultdict(lambda: array("Q"))
@@ -290,36 +131,36 @@ class RankCommunication:
 
     def _read(self) -> memoryview:
         """All items of the log."""
-        view, self._keep = _read(self._path, calls=True)
+        view, self._keep = read_items(self._path, calls=True)
         return view
 
     def _column(self, offset: int, code: str) -> memoryview:
-        return _column(self._view, offset, code)
+        return column(self._view, offset, code)
 
     def item(self, place: int) -> Item:
         if place >= self.count:
             return self._sent_before[place - self.count]
-        raw = _ITEM.unpack_from(self._view, place * _ITEM.size)
+        raw = ITEM.unpack_from(self._view, place * ITEM.size)
         if raw[10] in _MESSAGES:
             return Item._make((*raw[:5], self._rank(raw[5]), *raw[6:]))
         return Item._make(raw)
 
     def items(self) -> Iterator[Item]:
-        return map(Item._make, _ITEM.iter_unpack(self._view))
+        return map(Item._make, ITEM.iter_unpack(self._view))
 
     def of_receives(self) -> Iterator[tuple[int, Item]]:
         """Items with their places, without sends and collectives that made no request (most
         items)."""
-        whats, requests = self._column(_WHAT, "I"), self._column(_REQUEST, "I")
+        whats, requests = self._column(WHAT, "I"), self._column(REQUEST, "I")
         told = (_CALL, int(What.SEND))
         for place, (what, request) in enumerate(zip(whats, requests, strict=True)):
             if request or what not in told:
-                yield place, Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
+                yield place, Item._make(ITEM.unpack_from(self._view, place * ITEM.size))
 
     def posting(self, last: int) -> Iterator[Item]:
         """Items up to event LAST that post a receive, or end one that has a request."""
         end = bisect_right(self._events, last)
-        whats, requests = self._column(_WHAT, "I")[:end], self._column(_REQUEST, "I")[:end]
+        whats, requests = self._column(WHAT, "I")[:end], self._column(REQUEST, "I")[:end]
         ends = (int(What.RECV), int(What.CANCELLED))
         for place, (what, request) in enumerate(zip(whats, requests, strict=True)):
             if (request and what in ends) or what in _OF_RECEIVES:
@@ -331,7 +172,7 @@ class RankCommunication:
 
     def sizes(self, places: array[int]) -> list[int]:
         """Bytes of receives of the log."""
-        known = self._column(_SIZE, "Q")
+        known = self._column(SIZE, "Q")
         return [known[one] for one in places]
 
     def event(self, place: int) -> int:
@@ -353,7 +194,7 @@ class RankCommunication:
 
     def unfinished(self) -> list[int]:
         """Places of nonblocking collectives that the rank never completed."""
-        later, nrs = _nonblocking(), self._column(_NR, "I")
+        later, nrs = _nonblocking(), self._column(NR, "I")
         return [
             place
             for name, places in self.collectives.items()
@@ -364,7 +205,7 @@ class RankCommunication:
     def calls(self, name: str) -> Iterator[tuple[int, int, int | None]]:
         """For each collective on that communicator: hypercall number, root (on a window: the
         assertion), and the event that completed it (None: it was not completed)."""
-        later, nrs, peers = _nonblocking(), self._column(_NR, "I"), self._column(_PEER, "i")
+        later, nrs, peers = _nonblocking(), self._column(NR, "I"), self._column(PEER, "i")
         for number, place in enumerate(self.collectives[name]):
             nr = nrs[place]
             complete = self.completed.get((name, number)) if nr in later else self._events[place]
@@ -401,8 +242,8 @@ class RankCommunication:
         self._begin(names, made, going)
         usual = collectives().keys() - later - making - opening - on_windows.keys()
         usual -= locking.keys() | on_files.keys()
-        whats, comms, nrs = (self._column(one, "I") for one in (_WHAT, _COMM_ID, _NR))
-        peers, tags = (self._column(one, "i") for one in (_PEER, _TAG))
+        whats, comms, nrs = (self._column(one, "I") for one in (WHAT, COMM_ID, NR))
+        peers, tags = (self._column(one, "i") for one in (PEER, TAG))
         messages = dict(zip(_MESSAGES, (self.sends, self.receives, self.probed), strict=True))
         ways: dict[tuple[int, int, int, int], array[int]] = {}  # until a communicator is made
         rows = zip(whats, comms, nrs, peers, tags, strict=True)
@@ -420,7 +261,7 @@ class RankCommunication:
                 if comm != _SELF:
                     self.collectives[names[comm]].append(place)
                 continue
-            raw = _ITEM.unpack_from(self._view, place * _ITEM.size)
+            raw = ITEM.unpack_from(self._view, place * ITEM.size)
             if what == What.TEXT:
                 self._learn(Item._make(raw), names, made)
                 ways.clear()
@@ -536,7 +377,7 @@ class RankCommunication:
 
     def _in_order(self, places: array[int]) -> array[int]:
         """Receives in the order of posting, which mostly is the order of completion."""
-        known = self._column(_ORDER, "Q")
+        known = self._column(ORDER, "Q")
         orders = [known[place] for place in places]
         if all(first <= second for first, second in itertools.pairwise(orders)):
             return places
