@@ -18,7 +18,7 @@ static struct spans of[KINDS] = {{.size = sizeof(struct span)}, {.size = sizeof(
 
 static void no_memory(void)
 {
-	rdb_fatal("no memory for the list of pages that a fork clears or leaves out (madvise)");
+	rdb_fatal("out of memory for the list of pages that a fork clears or leaves out (madvise)");
 }
 
 static void cut(struct spans *from, uint64_t start, uint64_t end)

@@ -61,7 +61,7 @@ const struct file_mapping *arena_file_at(uint64_t addr);
 
 static inline void mappings_no_memory(void)
 {
-	rdb_fatal("no memory for the list of the program's mappings");
+	rdb_fatal("out of memory for the list of the program's mappings");
 }
 
 #endif

@@ -174,7 +174,7 @@ static void queue(int sig, const siginfo_t *info, struct thread *t)
 	while (in && !queued_in(in, sig, info, t))
 		in = after(in);
 	if (!in)
-		rdb_warn("no memory for pending signals: signal %d is lost", sig);
+		rdb_warn("out of memory for pending signals: signal %d is lost", sig);
 }
 
 static struct queued *oldest(int sig, const struct thread *t)

@@ -149,7 +149,7 @@ void thread_cloned(const struct event *ev, const ucontext_t *uc, const struct cl
 		return;
 	struct thread *t = prepare(uc, r);
 	if (!t)
-		rdb_fatal("no memory for thread %u", lower.upper.threads_made + 1);
+		rdb_fatal("out of memory for thread %u", lower.upper.threads_made + 1);
 	lower.upper.threads_made++;
 	t->upper.tid = (int32_t)ev->result;
 	t->gate.lower_tls = thread_self()->gate.lower_tls;

@@ -26,7 +26,7 @@ struct rdb_body *rdb_body(unsigned class, uint32_t id)
 	rdb_unlock(&lock);
 	body = rdb_body_known(class, id);
 	if (!body)
-		rdb_unsupported("no memory for a Fortran handle of the program");
+		rdb_unsupported("out of memory for a Fortran handle of the program");
 	body->handle.magic = RDB_PREDEF_MAGIC;
 	body->handle.class = (uint16_t) class;
 	body->handle.id = id;

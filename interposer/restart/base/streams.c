@@ -51,7 +51,7 @@ static void add(unsigned number, struct op op, const void *head, size_t head_len
 	op.process = tree_process();
 	uint8_t *more = realloc(s->bytes, s->len + size_of(&op));
 	if (!more)
-		live_refuse("no memory for the operations of its processes on shared pipes, sockets and files");
+		live_refuse("out of memory for the operations of its processes on shared pipes, sockets and files");
 	memcpy(more + s->len, &op, sizeof(op));
 	memcpy(more + s->len + sizeof(op), head, head_len);
 	memcpy(more + s->len + sizeof(op) + head_len, bytes, len);
@@ -141,7 +141,7 @@ void stream_gather(struct all_ops *all, unsigned number)
 		all->n++;
 	all->ops = calloc(all->n + 1, sizeof(*all->ops));
 	if (!all->ops)
-		live_refuse("no memory for the operations of its processes on shared pipes, sockets and files");
+		live_refuse("out of memory for the operations of its processes on shared pipes, sockets and files");
 	size_t n = 0;
 	for (size_t at = 0; at < all->len; at += size_of(all->ops[n++]))
 		all->ops[n] = (const struct op *)(all->bytes + at);
@@ -162,7 +162,7 @@ static size_t joined(const struct all_ops *all, enum op_kind kind, uint8_t **out
 		len += all->ops[i]->kind == kind ? all->ops[i]->len : 0;
 	*out = malloc(len + 1);
 	if (!*out)
-		live_refuse("no memory for the contents of its pipes");
+		live_refuse("out of memory for the contents of its pipes");
 	for (size_t i = 0; i < all->n; i++)
 		if (all->ops[i]->kind == kind) {
 			memcpy(*out + done, all->ops[i] + 1, all->ops[i]->len);

@@ -35,7 +35,7 @@ static struct mapped_file *end(void)
 static struct mapped_file *add(const struct mapped_file *m)
 {
 	if (table_add(&mapped.list, m, sizeof(*m)))
-		live_refuse("there is no memory for the list of files that it has mapped shared");
+		live_refuse("out of memory for the list of files that it has mapped shared");
 	return end() - 1;
 }
 
@@ -99,7 +99,7 @@ static void leave(const struct mapped_file *m)
 	if (alone())
 		own_new(m->path, place, !*m->why, true);
 	else if (m->born && table_add(&mapped.lost, m->path, sizeof(m->path)))
-		live_refuse("there is no memory for the list of files that it had mapped shared");
+		live_refuse("out of memory for the list of files that it had mapped shared");
 }
 
 static void drop(unsigned i)

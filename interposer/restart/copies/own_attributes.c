@@ -48,7 +48,7 @@ static struct meant *meant_of(const struct stat *st)
 		room = room ? 2 * room : 64;
 		meant = realloc(meant, room * sizeof(*meant));
 		if (!meant)
-			live_refuse("no memory for the modes of its files");
+			live_refuse("out of memory for the modes of its files");
 	}
 	m = &meant[nmeant++];
 	*m = (struct meant){.dev = st->st_dev, .ino = st->st_ino, .uid = st->st_uid, .gid = st->st_gid};

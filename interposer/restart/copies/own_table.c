@@ -20,7 +20,7 @@ static void *room_for(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
-		rdb_fatal("no memory for the list of a branch's own files");
+		rdb_fatal("out of memory for the list of a branch's own files");
 	return p;
 }
 

@@ -146,11 +146,11 @@ static void track(void)
 	own.view = calloc(own.head.n, sizeof(*own.view));
 	for (unsigned i = 0; i < own.head.n; i++) {
 		if (!own.shadow || !own.view)
-			live_refuse("no memory for a copy of its shared memory");
+			live_refuse("out of memory for a copy of its shared memory");
 		own.shadow[i] = malloc(length(&regions()[i]));
 		own.view[i] = malloc(length(&regions()[i]));
 		if (!own.shadow[i] || !own.view[i])
-			live_refuse("no memory for a copy of its shared memory");
+			live_refuse("out of memory for a copy of its shared memory");
 	}
 	look(own.shadow);
 	own.kind = TOLD_SEEN;
@@ -186,7 +186,7 @@ static void add_store(unsigned region, uint64_t at, const char *bytes, uint64_t 
 		own.room = 2 * need;
 		own.stores = realloc(own.stores, own.room);
 		if (!own.stores)
-			live_refuse("no memory for what it has stored in shared memory");
+			live_refuse("out of memory for what it has stored in shared memory");
 	}
 	memset(own.stores + own.head.stores_len, 0, reported_store_size(&s));
 	memcpy(own.stores + own.head.stores_len, &s, sizeof(s));

@@ -193,7 +193,7 @@ uint64_t shared_merged(uint64_t dev, uint64_t ino, uint8_t **bytes)
 	const uint64_t size = size_of(dev, ino);
 	struct merge m = {.bytes = calloc(1, size), .base = malloc(size), .writer = calloc(1, size)};
 	if (!m.bytes || !m.base || !m.writer)
-		live_refuse("no memory for its shared memory");
+		live_refuse("out of memory for its shared memory");
 	m.base_ns = seen(dev, ino, m.bytes);
 	memcpy(m.base, m.bytes, size);
 	for (unsigned n = 0; n < pids()->n; n++) {

@@ -374,7 +374,7 @@ const char *kernel_sockets_save(struct table *out)
 		if (!rc)
 			rc = table_add(out, bytes.base, bytes.len);
 	}
-	return rc ? "no memory" : NULL;
+	return rc ? "out of memory" : NULL;
 }
 
 /* ---- restarting ---- */
@@ -405,7 +405,7 @@ void kernel_sockets_load(int fd)
 		s->other = one.other < SOCKETS ? &sockets[one.other] : NULL;
 		uint8_t *bytes = malloc(one.len + 1);
 		if (!bytes)
-			live_refuse("no memory for its sockets");
+			live_refuse("out of memory for its sockets");
 		read_part(fd, bytes, one.len);
 		unread_had(s, bytes, one.len);
 	}

@@ -61,7 +61,7 @@ static void *more(void *list, unsigned n, size_t size)
 {
 	void *p = realloc(list, (n + 1ul) * size);
 	if (!p)
-		live_refuse("no memory for its sockets");
+		live_refuse("out of memory for its sockets");
 	memset((char *)p + n * size, 0, size);
 	return p;
 }

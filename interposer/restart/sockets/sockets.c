@@ -176,7 +176,7 @@ void socket_moved(struct sock *s, const void *bytes, uint64_t len, bool writing)
 		}
 		s->tail = realloc(s->tail, room);
 		if (!s->tail)
-			live_refuse("no memory for what was written to a socket");
+			live_refuse("out of memory for what was written to a socket");
 		s->tail_room = room;
 	}
 	memcpy(s->tail + s->tail_len, bytes, len);

@@ -49,7 +49,7 @@ static struct far_bytes *far_of(const char *key, unsigned connects, bool make)
 		return NULL;
 	void *p = realloc(far, (nfar + 1ul) * sizeof(*far));
 	if (!p)
-		live_refuse("no memory for its sockets");
+		live_refuse("out of memory for its sockets");
 	far = p;
 	far[nfar] = (struct far_bytes){.connects = connects};
 	snprintf(far[nfar].key, sizeof(far[nfar].key), "%s", key);
@@ -67,7 +67,7 @@ bool unread_line(const char *line)
 		f->room = 2 * (f->len + LINE);
 		f->bytes = realloc(f->bytes, f->room);
 		if (!f->bytes)
-			live_refuse("no memory for its sockets");
+			live_refuse("out of memory for its sockets");
 	}
 	for (const char *at = hex; sscanf(at, "%2x", &byte) == 1; at += 2)
 		f->bytes[f->len++] = (uint8_t)byte;

@@ -214,7 +214,7 @@ static void remember(pid_t pid, unsigned number, const char *how, int status, bo
 {
 	own.made = realloc(own.made, (own.n + 1) * sizeof(*own.made));
 	if (!own.made)
-		live_refuse("no memory for its child processes");
+		live_refuse("out of memory for its child processes");
 	own.made[own.n++] = (struct made){
 		.pid = pid,
 		.number = number,

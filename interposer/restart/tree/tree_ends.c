@@ -81,7 +81,7 @@ void tree_ends_gather(struct tree_ends *all)
 	read_all(all);
 	all->list = calloc(all->n + 1ul, sizeof(*all->list));
 	if (!all->list)
-		live_refuse("no memory for its sockets");
+		live_refuse("out of memory for its sockets");
 	join(all);
 	tell_apart(all);
 }

@@ -48,7 +48,7 @@ static void fill(struct end *e)
 			    "(SOCK_STREAM)");
 	e->left = malloc(left + 1);
 	if (!e->left)
-		live_refuse("no memory for the unread bytes of its sockets");
+		live_refuse("out of memory for the unread bytes of its sockets");
 	memcpy(e->left, from, left);
 	e->left_len = left;
 	while (left) {

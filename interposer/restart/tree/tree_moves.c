@@ -111,7 +111,7 @@ void tree_file_fill(const struct all_ops *all, struct opened *f)
 	struct moves m = {.all = all, .f = f, .as_recorded = -1, .done = calloc(all->n + 1, 1)};
 	m.offset = (uint64_t)lseek(f->made, 0, SEEK_CUR);
 	if (!m.done)
-		live_refuse("no memory for the operations of its processes on shared pipes, sockets and files");
+		live_refuse("out of memory for the operations of its processes on shared pipes, sockets and files");
 	if (f->kind == FILE_WRITTEN && *f->path)
 		m.as_recorded = descriptor_open(AT_FDCWD, f->path, O_RDONLY, 0);
 	for (size_t i = 0; i < all->n;) {

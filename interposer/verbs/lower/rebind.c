@@ -363,7 +363,7 @@ const char *numbers_learn(const char *folder, const int *ranks, unsigned nranks)
 	time_t until = deadline(COME_S);
 	numbers.ranks = calloc(nranks, sizeof(*numbers.ranks));
 	if (!numbers.ranks)
-		return "no memory";
+		return "out of memory";
 	for (unsigned i = 0; i < nranks; i++) {
 		int fd = await(folder, "verbs", ranks[i], until, NULL);
 		if (fd < 0)

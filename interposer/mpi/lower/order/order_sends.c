@@ -77,7 +77,7 @@ static const char *copied(struct sending *one, const void **buf, int *count, MPI
 		return "a message is too long to be packed";
 	one->copy = malloc((of->dense ? bytes : (size_t)room) + 1);
 	if (!one->copy)
-		return "no memory for a message";
+		return "out of memory for a message";
 	if (of->dense) {
 		memcpy(one->copy, *buf, bytes);
 	} else {
@@ -104,7 +104,7 @@ const char *order_send(const void *buf, int count, struct vtype *type, int dest,
 		reap();
 	one = calloc(1, sizeof(*one));
 	if (!one)
-		return "no memory for a message";
+		return "out of memory for a message";
 	if (copy || count * type->size <= COPIED)
 		why = copied(one, &buf, &count, &real_type, type, real_comm);
 	if (why && (!copy || id)) { /* MPICH cannot pack datatypes of absolute addresses: send from the buffer */

@@ -15,7 +15,7 @@ static const char *send_again(const char *name, const void *buf, int count, cons
 		return restart_refuse(name, "its message could not be packed");
 	copy = malloc((size_t)size + 1);
 	if (!copy)
-		return restart_refuse(name, "no memory for a message");
+		return restart_refuse(name, "out of memory for a message");
 	rc = PMPI_Pack(buf, count, type->o.real, copy, size, &position, comm->o.real);
 	if (rc == MPI_SUCCESS)
 		rc = PMPI_Isend(copy, position, MPI_PACKED, dest, tag, comm->o.real, &request);

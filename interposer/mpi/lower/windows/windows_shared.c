@@ -271,7 +271,7 @@ const char *shared_again(MPI_Comm comm, int ranks, int rank, char *at, size_t by
 	PMPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_LAND, comm);
 	if (rank == 0 && told.path[0])
 		unlink(told.path);
-	return all ? NULL : "there is no memory for a window of MPI_Win_allocate_shared";
+	return all ? NULL : "out of memory for a window of MPI_Win_allocate_shared";
 }
 
 MPI_Win get_shared(struct bytes *in, MPI_Comm comm, int ranks, struct vwin *win, struct window_part **part)
