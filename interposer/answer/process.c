@@ -400,7 +400,9 @@ static void fill(const struct words *w, bool record, const char *dir)
 	n = add_option(v, n, "--exe", w->name);
 	n = add_option(v, n, "--exe-fd", w->descriptor);
 	n = add_option(v, n, "--record",
-		       record           ? (lower.opt.order ? "order" : lower.opt.lean ? "lean" : "full")
+		       record           ? (lower.opt.order  ? "order"
+					   : lower.opt.lean ? "lean"
+							    : "full")
 		       : coordinating() ? "checkpoints"
 					: "off");
 	const unsigned handed = options_hand_on(TO_EXEC, &handed_on);
