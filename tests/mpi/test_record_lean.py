@@ -3,6 +3,7 @@ again."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import Build, run_rdb
 
-from rdb.live.expand.made import MARKS, PART
+from rdb.live.expand.made import MARKS, PART, Made
 from rdb.paths import mpi_dir
 from rdb.recording import Job, RankRecording, open_job
 from rdb.recording.log.record import Kind
@@ -175,6 +176,14 @@ def test_a_sender_that_is_not_there(lean: Lean) -> None:
     said = [line for line in done.stderr.splitlines() if "cannot be regenerated" in line]
     assert len(said) == 1
     assert "there is no recording of rank 2, which sent it" in said[0]
+    told = re.search(r"regenerated ([\d,]+) bytes", done.stderr)
+    made = sum(
+        one.size_bytes
+        for rank in lean.job("absent").all_ranks()
+        for one in read_payloads(rank.path).received
+        if Made(rank.path).has(one.offset)
+    )
+    assert made == (int(told[1].replace(",", "")) if told else 0)
     replica = Replica.start(lean.job("absent").rank(0))
     try:
         stop = replica.agent.run()

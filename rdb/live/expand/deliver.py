@@ -46,11 +46,12 @@ def regenerate(job: Job) -> tuple[int, list[str]]:
                 ranks.remove(one)
                 damaged.append(error.message)
         why = damaged + _make(job, senders, wanted)
+        made = {one.rank: Made(one.path) for one in ranks}
         for one in ranks:
-            received, made = senders.payloads(one.rank).received, Made(one.path)
-            if all(made.has(payload.offset) for payload in received):
+            received = senders.payloads(one.rank).received
+            if all(made[one.rank].has(payload.offset) for payload in received):
                 publish(one.path, not received)
-    return sum(payload.size_bytes for _, payload in wanted), why
+    return sum(it.size_bytes for rank, it in wanted if made[rank].has(it.offset)), why
 
 
 def regenerate_some(job: Job, rank: int, first: int, most_bytes: int) -> list[str]:
