@@ -256,8 +256,8 @@ void out_copy_range(struct event *ev)
 {
 	if (ev->result < 0)
 		return;
-	out_if(ev, A(1), 8);
-	out_if(ev, A(3), 8);
+	out_writable(ev, A(1), 8); /* nothing to copy: the kernel has not looked there */
+	out_writable(ev, A(3), 8);
 }
 
 void out_fcntl(struct event *ev)
