@@ -36,6 +36,7 @@
 #include "space/store.h"
 
 #define A(i) (ev->args[i])
+#define USER_END 0x7ffffffff000ul /* TASK_SIZE_MAX */
 #define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -246,8 +247,6 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot, bool
 	int flags = (int)A(3), fd = (int)A(4);
 	bool shared = (flags & 0xf) != MAP_PRIVATE, anonymous = flags & MAP_ANONYMOUS;
 	char key[160];
-	if (!anonymous && flags & MAP_HUGETLB && !on_huge_pages(fd))
-		return -EINVAL;
 	if (!anonymous && is_dev_zero(fd))
 		anonymous = true;
 	if (shared && !anonymous && prot & PROT_WRITE &&
@@ -279,6 +278,28 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot, bool
 	return rc;
 }
 
+/* ksys_mmap_pgoff() and do_mmap() in mm/mmap.c: what is refused, in this order. */
+static long not_a_mapping(const struct event *ev)
+{
+	const unsigned flags = (unsigned)A(3), kind = flags & 0xf;
+	if (A(5) & (RDB_PAGE - 1))
+		return -EINVAL;
+	if (!(flags & MAP_ANONYMOUS) && !from_log()) {
+		const long status = raw_syscall(SYS_fcntl, (int)A(4), F_GETFL, 0, 0, 0, 0);
+		if (status < 0 || status & O_PATH)
+			return -EBADF;
+		if (flags & MAP_HUGETLB && !on_huge_pages((int)A(4)))
+			return -EINVAL;
+	}
+	if (!A(1))
+		return -EINVAL;
+	if (!UP(A(1)) || A(1) > USER_END)
+		return -ENOMEM;
+	if (kind != MAP_SHARED && kind != MAP_PRIVATE && kind != MAP_SHARED_VALIDATE)
+		return -EINVAL;
+	return kind == MAP_SHARED_VALIDATE && flags & 0x80000 /* MAP_SYNC */ ? -EOPNOTSUPP : 0;
+}
+
 long memory_mmap(struct event *ev, ucontext_t *uc)
 {
 	size_t len = UP(A(1));
@@ -286,12 +307,11 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 	int prot = made_text_protection((int)A(2), kind == MAP_PRIVATE && flags & MAP_ANONYMOUS);
 	uint64_t at, before[2] = {lower.upper.mmap_next, lower.upper.mmap_next_32};
 	shared_sync_before(ev);
-	if (!len || A(5) & (RDB_PAGE - 1) || (kind != MAP_SHARED && kind != MAP_PRIVATE && kind != MAP_SHARED_VALIDATE))
-		return -EINVAL;
-	if (kind == MAP_SHARED_VALIDATE && flags & 0x80000 /* MAP_SYNC */)
-		return -EOPNOTSUPP;
 	if (from_log() && ev->result < 0 && ev->result > -4096)
 		return ev->result;
+	const long refused = not_a_mapping(ev);
+	if (refused)
+		return refused;
 	memory_use_stack_at(UC_SP(uc));
 	const bool room = has_room(ev, len, prot);
 	long rc = place(ev, len, &at);
@@ -356,7 +376,17 @@ static uint64_t before_gap(uint64_t start, uint64_t end)
 
 long memory_mprotect(struct event *ev, ucontext_t *uc)
 {
-	size_t len = UP(A(1));
+	enum { KNOWN = PROT_READ | PROT_WRITE | PROT_EXEC | 8 /* PROT_SEM */ };
+	const size_t len = UP(A(1));
+	/* do_mprotect_pkey() in mm/mprotect.c: in this order */
+	if (A(0) & (RDB_PAGE - 1) || (A(2) & (PROT_GROWSDOWN | PROT_GROWSUP)) == (PROT_GROWSDOWN | PROT_GROWSUP))
+		return -EINVAL;
+	if (!A(1))
+		return 0;
+	if (!len || A(0) + len < len)
+		return -ENOMEM;
+	if (A(2) & ~(uint64_t)(KNOWN | PROT_GROWSDOWN | PROT_GROWSUP))
+		return -EINVAL;
 	if (!rdb_is_upper_range(A(0), len))
 		return -ENOMEM;
 	if (A(0) >= RDB_ARENA_END && A(2) & PROT_EXEC)

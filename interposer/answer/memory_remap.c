@@ -190,15 +190,22 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 	shared_sync_before(ev);
 	if (from_log() && ev->result < 0 && ev->result > -4096)
 		return ev->result;
-	if (old & (RDB_PAGE - 1) || !new_len || !rdb_is_upper_range(old, old_len))
+	if (old & (RDB_PAGE - 1) || !new_len)
 		return -EINVAL;
 	if (flags & ~7ul || (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) && !(flags & MREMAP_MAYMOVE)) ||
 	    (flags & MREMAP_DONTUNMAP && (old_len != new_len || A(4) & (RDB_PAGE - 1))))
 		return -EINVAL;
-	if (!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) && new_len <= old_len) {
+	const bool stays = !(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) && new_len <= old_len;
+	if (!arena_mapping_at(old, &m))
+		return -EFAULT;
+	if (!rdb_is_upper_range(old, old_len))
+		return stays ? -EINVAL : -EFAULT;
+	if (stays) {
 		const long rc = new_len < old_len ? memory_unmap(old + new_len, old_len - new_len) : 0;
 		return rc ? rc : (long)old;
 	}
+	if (!from_log() && !old_len && !m.shared && !shared_at(old) && !arena_file_at(old))
+		return -EINVAL; /* only of shared memory can there be a further mapping */
 	if (!(flags & MREMAP_MAYMOVE))
 		return grow(old, old_len, new_len);
 	at = flags & MREMAP_FIXED ? A(4) : arena_take(new_len, false);
@@ -302,9 +309,14 @@ static long advise(struct event *ev, size_t len)
 
 long memory_madvise(struct event *ev, ucontext_t *uc)
 {
-	size_t len = UP(A(1));
-	if (!rdb_is_upper_range(A(0), len) || A(0) & (RDB_PAGE - 1))
+	const size_t len = UP(A(1));
+	/* do_madvise() in mm/madvise.c */
+	if (A(0) & (RDB_PAGE - 1) || (A(1) && !len) || A(0) + len < len)
 		return -EINVAL;
+	if (!len || !rdb_is_upper_range(A(0), len)) {
+		const long rc = from_log() ? ev->result : raw_syscall(SYS_madvise, 0, 0, (long)(int)A(2), 0, 0, 0);
+		return rc || !len ? rc : -ENOMEM;
+	}
 	switch (A(2)) {
 	case FREE: /* keeps the pages, as if memory had never run short */
 		return from_log() ? ev->result : fork_advice_is_private(A(0), A(0) + len);
