@@ -35,6 +35,7 @@
 #include "space/cautions.h"
 #include "answer/process.h"
 #include "answer/program.h"
+#include "answer/syscall_inputs.h"
 #include "answer/undo.h"
 #include "answer/redirect.h"
 #include "base/descriptor_table.h"
@@ -52,7 +53,7 @@
 
 #define USER_END 0x7ffffffff000ul /* TASK_SIZE_MAX */
 
-enum { OPTIONS = 2 * OPTIONS_MOST + 16, EXECVE_CHECK = 0x10000 };
+enum { OPTIONS = 2 * OPTIONS_MOST + 16 };
 
 static unsigned children;
 static char own_dir[4096]; /* storage for opt.dir of a child */
@@ -446,6 +447,19 @@ static long replace(const struct words *w, char *const *variables, int program)
 	rdb_fatal("%s: cannot be started: %s", w->name, strerror(errno));
 }
 
+long process_exec_unreadable(const struct event *ev)
+{
+	const bool at = ev->nr == SYS_execveat;
+	const int from = at ? (int)A(0) : AT_FDCWD;
+	const char *path = (const char *)A(at);
+	/* before Linux 6.9 the kernel counted the strings before it opened the file */
+	if (!path || !syscall_string_there(A(at)) || !program_can_check())
+		return -EFAULT;
+	const long rc = program_check(from, redirect_self(from, path) ? redirect_exe() : path, (char *const *)A(1 + at),
+				      (char *const *)A(2 + at), at ? (int)A(4) : 0);
+	return rc < 0 ? rc : -EFAULT;
+}
+
 long process_exec(struct event *ev, const uint64_t a[6])
 {
 	char descriptor[16];
@@ -457,9 +471,9 @@ long process_exec(struct event *ev, const uint64_t a[6])
 		return -EFAULT;
 	if (seccomp_left())
 		return raw_syscall((long)ev->nr, (long)A(0), (long)A(1), (long)A(2), (long)A(3), (long)A(4), 0);
-	if (at && A(4) & EXECVE_CHECK) /* it executes nothing; EINVAL before Linux 6.14 */
-		return raw_syscall(SYS_execveat, from, (long)(redirect_self(from, path) ? redirect_exe() : path),
-				   (long)A(2), (long)A(3), (long)A(4), 0);
+	if (at && A(4) & PROGRAM_CHECK)
+		return program_check(from, redirect_self(from, path) ? redirect_exe() : path, (char *const *)A(2), envp,
+				     (int)A(4));
 	struct words w = {.name = called(from, path), .descriptor = descriptor, .argv = (char *const *)a[at ? 2 : 1]};
 	const int program = program_open(from, redirect_self(from, path) ? redirect_exe() : path, at ? (int)A(4) : 0);
 	if (program < 0)

@@ -19,6 +19,8 @@ void process_child_counted(void);
 /* The number of children so far; a restart continues it. */
 unsigned process_children(void);
 void process_children_from(unsigned before);
+/* execve, execveat with a string that cannot be read: how it fails. */
+long process_exec_unreadable(const struct event *ev);
 /* execve, execveat, with these arguments: returns only -errno. */
 long process_exec(struct event *ev, const uint64_t a[6]);
 

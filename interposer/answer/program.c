@@ -147,13 +147,22 @@ static int check_elf(int fd)
 	return 0;
 }
 
+long program_check(int dir, const char *path, char *const *argv, char *const *envp, int flags)
+{
+	return raw_syscall(SYS_execveat, dir, (long)path, (long)argv, (long)envp, flags | PROGRAM_CHECK, 0);
+}
+
 /* execve(2), ETXTBSY: somebody has it open for writing.  Before Linux 6.14 nobody but execve itself can tell. */
 static bool is_written(int fd)
 {
-	enum { EXECVE_CHECK = 0x10000 };
 	char *const words[] = {"", NULL};
-	return raw_syscall(SYS_execveat, fd, (long)"", (long)words, (long)(words + 1), AT_EMPTY_PATH | EXECVE_CHECK,
-			   0) == -ETXTBSY;
+	return program_check(fd, "", words, words + 1, AT_EMPTY_PATH) == -ETXTBSY;
+}
+
+bool program_can_check(void)
+{
+	char *const words[] = {"", NULL};
+	return !program_check(AT_FDCWD, "/proc/self/exe", words, words + 1, 0);
 }
 
 static int can_run(int fd, bool nameless, unsigned depth)

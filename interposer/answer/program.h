@@ -25,4 +25,10 @@ int program_script(int fd, struct script *s);
 /* Could execve(2) run it? 0 or -errno. nameless: a script has no name by which its interpreter could open it. */
 int program_can_run(int fd, bool nameless);
 
+/* execveat(2) with AT_EXECVE_CHECK: says how it would fail, and executes nothing.  Before Linux 6.14 always -EINVAL. */
+enum { PROGRAM_CHECK = 0x10000 };
+long program_check(int dir, const char *path, char *const *argv, char *const *envp, int flags);
+/* Does the kernel know it? */
+bool program_can_check(void);
+
 #endif

@@ -332,7 +332,7 @@ static void one_input(struct event *ev, const struct input *i)
 	}
 }
 
-static bool string_there(uint64_t addr)
+bool syscall_string_there(uint64_t addr)
 {
 	struct measured m = {(const char *)addr, 0};
 	return !addr || guarded_call(measure, &m);
@@ -344,7 +344,7 @@ static bool strings_there(uint64_t addr)
 	do {
 		if (addr && user_read(&one, addr, sizeof(one)))
 			return false;
-		if (!string_there(one))
+		if (!syscall_string_there(one))
 			return false;
 		addr += sizeof(one);
 	} while (one);
@@ -356,7 +356,8 @@ bool syscall_strings_there(const struct event *ev)
 	if (ev->nr >= sizeof(inputs) / sizeof(*inputs))
 		return true;
 	for (const struct input *i = inputs[ev->nr]; i < inputs[ev->nr] + INPUTS && i->kind; i++)
-		if ((i->kind == I_STR && !string_there(A(i->arg))) || (i->kind == I_LIST && !strings_there(A(i->arg))))
+		if ((i->kind == I_STR && !syscall_string_there(A(i->arg))) ||
+		    (i->kind == I_LIST && !strings_there(A(i->arg))))
 			return false;
 	return true;
 }

@@ -85,7 +85,7 @@ static long no_strings(const struct event *ev)
 {
 	const uint64_t *a = ev->args;
 	if (ev->nr == SYS_execve || ev->nr == SYS_execveat)
-		return -EFAULT;
+		return process_exec_unreadable(ev);
 	const long rc = raw_syscall((long)ev->nr, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4],
 				    (long)a[5]);
 	return rc < 0 ? rc : -EFAULT;
