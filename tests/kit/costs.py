@@ -12,7 +12,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -38,6 +38,13 @@ class _Processors:
             self._group = group / counter
             break
 
+    def close(self) -> None:
+        if self._group is not None:
+            group = self._group.parent
+            with suppress(OSError):  # something that a test has started is still in it
+                (group.parent / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+                group.rmdir()
+
     def used_s(self) -> float:
         if self._group is not None:
             words = self._group.read_text(encoding="ascii").split()
@@ -54,6 +61,9 @@ class Costs:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._processors = _Processors()
+
+    def pytest_unconfigure(self) -> None:
+        self._processors.close()
 
     @contextmanager
     def _told(self, what: str, node: str) -> Iterator[None]:
