@@ -7,11 +7,14 @@ from pathlib import Path
 import deadlines
 import pytest
 from kinds import KINDS, PROGRAM, Kind
+from queues import need_queues
 from running import DEADLINE_S, BuildText, Running
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=[one.name for one in KINDS])
 def test_it_is_kept_or_refused(kind: Kind, tmp_path: Path, build_text: BuildText) -> None:
+    if kind.name == "posix-queue":
+        need_queues()
     text = PROGRAM % (kind.outside, kind.before, kind.after)
     program = build_text("program", text, "-w", "-pthread", "-lrt", "-lutil")
     job = Running(tmp_path / "home", tmp_path, "job", "--", str(program))

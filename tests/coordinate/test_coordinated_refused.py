@@ -7,6 +7,7 @@ from pathlib import Path
 
 import deadlines
 import pytest
+from queues import need_queues
 from running import DEADLINE_S, Running
 
 BuildText = Callable[..., Path]
@@ -102,6 +103,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_named(case: str, tmp_path: Path, build_text: BuildText) -> None:
+    if case == "queue":
+        need_queues()
     text, said = CASES[case]
     program = build_text(case, HEAD + text + TAIL)
     one = Running(tmp_path / "home", tmp_path, case, "--", str(program))

@@ -36,7 +36,7 @@ int main(void)
 	struct mq_attr attr = {.mq_maxmsg = 4, .mq_msgsize = 100};
 	snprintf(name, sizeof(name), "/rdb-test-%d", getpid());
 	mqd_t mq = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attr);
-	if (mq == (mqd_t)-1 && errno == ENOSYS) {
+	if (mq == (mqd_t)-1 && (errno == ENOSYS || errno == EMFILE)) { /* none here, or RLIMIT_MSGQUEUE */
 		puts("no POSIX message queues here");
 	} else {
 		NEED(mq != (mqd_t)-1 && mq_send(mq, "posix", 6, 9) == 0 && mq_getattr(mq, &attr) == 0);

@@ -14,7 +14,7 @@ int main(void)
 
 	snprintf(name, sizeof name, "/observe-b-%d", getpid());
 	queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &attr);
-	if (queue == -1 && errno == ENOSYS)
+	if (queue == -1 && (errno == ENOSYS || errno == EMFILE))
 		skip("POSIX message queues");
 	MUST(queue >= 0);
 	pid_t child = fork();
