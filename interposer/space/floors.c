@@ -199,10 +199,12 @@ static bool lapsed(uint32_t right)
 	return right_of(p) != right || ended(pid);
 }
 
-/* The process that has this right is dead or stopped: nobody is to hand it another floor. */
+/* The process that has this right is dead or stopped: nobody is to hand it another floor.  One that asks anew waits. */
 static bool pass_over(uint32_t floor, uint32_t right, uint32_t ours)
 {
-	__atomic_store_n(&place_of(right)->waits, 0, __ATOMIC_SEQ_CST);
+	struct place *p = place_of(right);
+	if (right_of(p) == right)
+		__atomic_store_n(&p->waits, 0, __ATOMIC_SEQ_CST);
 	return passes(floor, right, ours);
 }
 
@@ -214,25 +216,25 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static bool take(struct place *p, uint32_t floor)
+static uint32_t take(struct place *p, uint32_t floor)
 {
 	const uint32_t ours = right_of(p);
 	uint32_t held = 0;              /* who has the floor */
 	uint64_t since = 0, looked = 0; /* since when, without waiting for another; when that was looked at */
-	bool fair = true;
+	uint32_t kept = 0;
 	for (uint32_t now; own && (now = right(floor)) != ours;) {
-		/* each time, since pass_over() may have meant us, or the process that had the place before us */
-		__atomic_store_n(&p->waits, floor + 1, __ATOMIC_SEQ_CST);
+		/* each time: pass_over() may have meant us, or the process that had the place before us */
+		const bool anew = __atomic_exchange_n(&p->waits, floor + 1, __ATOMIC_SEQ_CST) != floor + 1;
 		if (!now) {
 			passes(floor, 0, ours);
 			continue;
 		}
 		struct place *holder = place_of(now);
-		if (now != held) {
-			held = now;
+		if (now != held)
 			since = looked = now_ms();
+		if (now != held || anew) /* it may have looked for waiting processes just when we were none */
 			notify(holder);
-		}
+		held = now;
 		wait_while(&floors->right[floor], now, LOOK_MS); /* signals may end it, again and again */
 		const uint64_t at = now_ms();
 		if (at - looked < LOOK_MS)
@@ -242,11 +244,12 @@ static bool take(struct place *p, uint32_t floor)
 		if (other && other != floor + 1) /* one that is stopped may not have seen that it has this one */
 			since = at;
 		const bool nobody = lapsed(now);
-		if ((nobody || at - since >= LONGEST_MS) && pass_over(floor, now, ours))
-			fair &= nobody;
+		const uint32_t pid = __atomic_load_n(&holder->pid, __ATOMIC_SEQ_CST);
+		if ((nobody || at - since >= LONGEST_MS) && pass_over(floor, now, ours) && !nobody)
+			kept = pid;
 	}
 	__atomic_store_n(&p->waits, 0, __ATOMIC_SEQ_CST);
-	return fair;
+	return kept;
 }
 
 static void add(uint64_t key)
@@ -261,19 +264,21 @@ static void add(uint64_t key)
 	set.floor[at] = floor;
 }
 
-bool floors_take(const uint64_t *keys, unsigned n)
+uint32_t floors_take(const uint64_t *keys, unsigned n)
 {
 	struct place *p = own;
-	bool fair = true;
+	uint32_t kept = 0;
 	if (!p)
-		return true;
+		return 0;
 	set.n = 0;
 	for (unsigned i = 0; i < n; i++)
 		add(keys[i]);
 	__atomic_store_n(&p->asked, __atomic_add_fetch(&floors->requests, 1, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
-	for (unsigned i = 0; i < set.n; i++)
-		fair &= take(p, set.floor[i]);
-	return fair;
+	for (unsigned i = 0; i < set.n; i++) {
+		const uint32_t by = take(p, set.floor[i]);
+		kept = by ? by : kept;
+	}
+	return kept;
 }
 
 /* Does another process wait for a floor that we have? */

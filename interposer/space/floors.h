@@ -26,14 +26,14 @@ void floors_leave(void);
 
 enum { FLOORS_MOST = 1024 };
 
-/* Waits for the floors with these keys.  False: one was taken from a process that kept it for too long. */
-bool floors_take(const uint64_t *keys, unsigned n);
+/* Waits for the floors with these keys.  0, or the id of a process that kept one for too long and has lost it. */
+uint32_t floors_take(const uint64_t *keys, unsigned n);
 void floors_give(void);
 /* Waits until another process waits for one of our floors (true), or this one leaves, or *ends.  floors_look() makes it
  * look at *ends. */
 bool floors_await_others(const bool *ends);
 void floors_look(void);
-/* A child that has just been forked will take part. */
+/* A child that has just been forked will take part, or has the memory without storing there. */
 void floors_expect(uint32_t pid);
 /* Does the process take part, or will it? */
 bool floors_has(uint32_t pid);

@@ -47,9 +47,11 @@ static void take_floors(uint64_t key)
 		keys[n++] = key;
 	if (n >= FLOORS_MOST - 1)
 		too_much();
-	if (!floors_take(keys, n))
-		caution("another process that shares memory with this one had not given way for 10 seconds, and did not "
-			"wait in a way that rdb knows: a replay of either may differ from here on");
+	const uint32_t kept = floors_take(keys, n);
+	if (kept)
+		caution("process %u, which shares memory with this one, had not given way for 10 seconds, and did not "
+			"wait in a way that rdb knows: a replay of either may differ from here on",
+			kept);
 	shared_others_ran();
 }
 

@@ -1,11 +1,12 @@
 /* Explores the schedules of interposer/space/floors.c: each process is a coroutine, and before each access to the shared
  * file, and in each wait, another one may go on.
  *
- *     floors_explored KEYS... PREEMPTIONS KILLS TIMEOUTS
+ *     floors_explored KEYS... PREEMPTIONS KILLS TIMEOUTS WALKS
  *
  * KEYS: one word for each process; each letter is a key.  All schedules are run that need at most so many switches away
  * from a process that could go on, kill at most so many processes (anywhere), and let so many waits time out although
- * others could go on.  Where all wait, time passes.  Prints the number of schedules, or the first bad one. */
+ * others could go on; with WALKS, so many of them by chance.  Where all wait, time passes.  Prints the number of
+ * schedules, or the first bad one. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -20,22 +21,22 @@ static long simulated(long nr, long a, long b, long c, long d);
 #define __atomic_load_n(p, order) (step(), *(p))
 #define __atomic_store_n(p, v, order) (step(), (void)(*(p) = (v)))
 #define __atomic_add_fetch(p, v, order) (step(), *(p) += (v))
-#define __atomic_exchange_n(p, v, order)                                                                               \
-	({                                                                                                             \
-		step();                                                                                                \
-		__typeof__(*(p)) was_ = *(p);                                                                          \
-		*(p) = (v);                                                                                            \
-		was_;                                                                                                  \
+#define __atomic_exchange_n(p, v, order) \
+	({ \
+		step(); \
+		__typeof__(*(p)) was_ = *(p); \
+		*(p) = (v); \
+		was_; \
 	})
-#define __atomic_compare_exchange_n(p, e, v, weak, order, order2)                                                      \
-	({                                                                                                             \
-		step();                                                                                                \
-		const bool same_ = *(p) == *(e);                                                                       \
-		if (same_)                                                                                             \
-			*(p) = (v);                                                                                    \
-		else                                                                                                   \
-			*(e) = *(p);                                                                                   \
-		same_;                                                                                                 \
+#define __atomic_compare_exchange_n(p, e, v, weak, order, order2) \
+	({ \
+		step(); \
+		const bool same_ = *(p) == *(e); \
+		if (same_) \
+			*(p) = (v); \
+		else \
+			*(e) = *(p); \
+		same_; \
 	})
 #define raw_syscall(nr, a, b, c, d, e, f) simulated(nr, (long)(a), (long)(b), (long)(c), (long)(d))
 #include "space/floors.c"
@@ -117,7 +118,7 @@ static void enters(struct process *p, int by)
 {
 	for (const char *k = p->keys; *k; k++) {
 		inside[*k - 'a'] += by;
-		if (inside[*k - 'a'] > 1)
+		if (inside[*k - 'a'] > 1 && !bad)
 			bad = "two processes have one floor";
 	}
 	p->inside = by > 0;
@@ -129,7 +130,7 @@ static void take_all(struct process *p)
 	unsigned n = 0;
 	for (const char *k = p->keys; *k; k++)
 		keys[n++] = (uint64_t)(*k - 'a');
-	if (!floors_take(keys, n))
+	if (floors_take(keys, n))
 		bad = "a floor was taken from a process that would have given it";
 	enters(p, 1);
 }
@@ -164,10 +165,22 @@ static struct choice {
 } choices[CHOICES];
 static unsigned nchoices, at, budget[3]; /* preemptions, kills, time-outs */
 
+static unsigned long walks;
+static uint64_t chance = 1;
+
+static unsigned by_chance(unsigned of)
+{
+	chance = chance * 6364136223846793005u + 1442695040888963407u;
+	const unsigned n = (unsigned)(chance >> 33);
+	return n % 4 ? 0 : n / 4 % of; /* mostly the present one goes on */
+}
+
 static unsigned choose(unsigned of)
 {
 	if (of < 2)
 		return 0;
+	if (walks)
+		return by_chance(of);
 	if (at == CHOICES) {
 		bad = "too long a schedule";
 		return 0;
@@ -293,18 +306,19 @@ int main(int argc, char **argv)
 {
 	unsigned limits[3];
 	unsigned long schedules = 0;
-	nprocesses = (unsigned)argc - 4;
+	nprocesses = (unsigned)argc - 5;
+	walks = strtoul(argv[argc - 1], NULL, 10);
 	for (unsigned i = 0; i < nprocesses; i++)
 		process[i].keys = argv[i + 1];
 	for (unsigned i = 0; i < 3; i++)
-		limits[i] = (unsigned)atoi(argv[argc - 3 + (int)i]);
+		limits[i] = (unsigned)atoi(argv[argc - 4 + (int)i]);
 	do {
 		schedules++;
 		if (!run_one(limits)) {
 			printf("schedule %lu: %s\n", schedules, bad);
 			return 1;
 		}
-	} while (next());
+	} while (walks ? schedules < walks : next());
 	printf("%lu\n", schedules);
 	return 0;
 }

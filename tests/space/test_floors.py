@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -109,6 +110,60 @@ def test_who_has_the_floor_is_killed_or_stopped(
     replay_agrees(rdb, "it")
 
 
+IMAGES = """
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { SIZE = 64 << 20, ROUNDS = 20 };
+static volatile char *fresh(int fd) /* who has the memory is looked at anew when it is mapped */
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+static void pass(int fd, int socket)
+{
+	char byte = 'x', control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec io = {&byte, 1};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control};
+	m.msg_controllen = sizeof(control);
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	c->cmsg_level = SOL_SOCKET, c->cmsg_type = SCM_RIGHTS, c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	sendmsg(socket, &m, 0);
+}
+int main(void)
+{
+	int pair[2], fd = memfd_create("shared", 0);
+	unsigned *big = malloc(SIZE), x = 1;
+	ftruncate(fd, 4096);
+	socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+	fresh(fd);
+	pass(fd, pair[0]); /* now any process may have it */
+	const int child = !fork();
+	for (int r = 0; r < ROUNDS; r++) {
+		for (unsigned i = child; i < SIZE / sizeof(*big) && !child; i++)
+			big[i] = x = x * 1664525 + 1013904223;
+		++*fresh(fd);
+		usleep(child ? 100000 : 1000);
+	}
+	return child ? 0 : wait(NULL) < 0;
+}
+"""
+
+
+def test_who_writes_an_image_is_no_outsider(rdb: Rdb, build_text: BuildText) -> None:
+    """It has the memory meanwhile, but stores nothing there."""
+    program = build_text("images", IMAGES, "-O1", "-w")
+    done = rdb("run", "--name", "it", "--checkpoint-every", "2events", "--", program)
+    assert done.returncode == 0, done.stderr
+    assert "may not replay" not in done.stderr
+    ranks = json.loads(rdb("info", "it", "--json").stdout)["ranks"]
+    assert ranks[0]["checkpoints"] > 2
+
+
 @pytest.fixture(scope="module")
 def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("floors") / "explored"
@@ -143,7 +198,17 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_every_order_of_steps(explorer: Path, keys: str, limits: str) -> None:
     """RDB_TEST_ORACLES=N (`make test-oracles`) also explores more switches, kills and time-outs."""
-    line = [explorer, *keys.split(), *limits.split()]
+    line = [explorer, *keys.split(), *limits.split(), "0"]
     done = deadlines.run(line, 3000 if MANY else 300)
     assert done.returncode == 0, done.stdout
     assert int(done.stdout) > 20
+
+
+@pytest.mark.parametrize("keys", ["b bc c", "ab bc ca", "b abc ac", "a ab ab"])
+@pytest.mark.parametrize("kills", ["0", "1"])
+def test_orders_of_many_switches(explorer: Path, keys: str, kills: str) -> None:
+    """By chance: some mistakes need more switches than all orders can be tried with."""
+    walks = 1_000_000 if MANY else 5_000
+    line = [explorer, *keys.split(), "999", kills, "10", str(walks)]
+    done = deadlines.run(line, 3000 if MANY else 300)
+    assert (done.returncode, done.stdout) == (0, f"{walks}\n")
