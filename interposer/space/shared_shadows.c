@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "base/descriptors.h"
+#include "base/guarded_copy.h"
 #include "base/table.h"
 #include "space/aliases.h"
 #include "space/arena.h"
@@ -77,6 +78,27 @@ void region_fetch(const struct region *r, uint64_t off, void *to, size_t len)
 	memset((char *)to + n, 0, len - n);
 }
 
+struct comparison {
+	const void *now, *shadow;
+	size_t len;
+	bool same;
+};
+
+static void compare(void *arg)
+{
+	struct comparison *c = arg;
+	c->same = !memcmp(c->now, c->shadow, c->len);
+}
+
+bool region_same(const struct region *r, uint64_t off, size_t len)
+{
+	struct comparison c = {r->alias + off, r->shadow + off, len, false};
+	if (guarded_call(compare, &c))
+		return c.same;
+	region_fetch(r, off, shadow_buffer, len);
+	return !memcmp(shadow_buffer, r->shadow + off, len);
+}
+
 char *shadow_memory(size_t len)
 {
 	static long next = COPIES; /* placed one after the other, so the kernel merges them: the number of mappings is
@@ -111,20 +133,23 @@ static bool untouched(const struct region *r, uint64_t off, size_t len)
 	return !r->shadow || !resident(r->shadow + off, len) || !memcmp(r->shadow + off, zeros, len);
 }
 
+static bool swap_in_use(void)
+{
+	struct sysinfo info;
+	return raw_syscall(SYS_sysinfo, (long)&info, 0, 0, 0, 0, 0) || info.totalswap != info.freeswap;
+}
+
 /* The first batch from `off` on that may have been touched.  Reading untouched batches would allocate memory.
- * mincore(2) does not distinguish swapped pages from untouched ones, so the search is off while swap is in use. */
+ * mincore(2) does not distinguish swapped pages from untouched ones, so none is passed while swap is in use. */
 uint64_t region_touched(const struct region *r, uint64_t off)
 {
 	const uint64_t size = r->end - r->start;
-	struct sysinfo info;
-	if (!r->sparse || raw_syscall(SYS_sysinfo, (long)&info, 0, 0, 0, 0, 0) || info.totalswap != info.freeswap)
-		return off;
-	while (off < size) {
+	while (r->sparse && off < size) {
 		const uint64_t left = size - off, window = left < WINDOW ? left : WINDOW;
 		uint64_t len = off % WINDOW ? region_batch(r, off) : window;
 		if (len > SHADOW_BATCH && !untouched(r, off, len))
 			len = SHADOW_BATCH;
-		if (len <= SHADOW_BATCH && !untouched(r, off, len))
+		if ((len <= SHADOW_BATCH && !untouched(r, off, len)) || swap_in_use())
 			break;
 		off += len;
 	}
@@ -231,10 +256,9 @@ bool region_refresh(struct region *r)
 	for (uint64_t off = region_touched(r, 0); off < r->end - r->start;
 	     off = region_touched(r, off + SHADOW_BATCH)) {
 		const size_t n = region_batch(r, off);
-		region_fetch(r, off, shadow_buffer, n);
-		if (!memcmp(shadow_buffer, r->shadow + off, n))
+		if (region_same(r, off, n))
 			continue;
-		memcpy(r->shadow + off, shadow_buffer, n);
+		region_fetch(r, off, r->shadow + off, n);
 		same = false;
 	}
 	return same;

@@ -50,9 +50,9 @@ static void sync_region(struct event *ev, struct region *r, struct file_part par
 							       : 0);
 	for (; off < r->end - r->start && r->offset + off < part.to; off = region_touched(r, off + SHADOW_BATCH)) {
 		size_t n = region_batch(r, off);
-		region_fetch(r, off, shadow_buffer, n);
-		if (!all && !memcmp(shadow_buffer, r->shadow + off, n))
+		if (!all && region_same(r, off, n))
 			continue;
+		region_fetch(r, off, shadow_buffer, n);
 		if (r->follows)
 			aliases_own_pages(r->start + off, n / RDB_PAGE, own);
 		for (size_t p = 0; p < n; p += RDB_PAGE) {
