@@ -31,6 +31,7 @@
 #include "answer/hook_calls.h"
 #include "answer/made_text.h"
 #include "space/dirty.h"
+#include "space/floors.h"
 #include "image/image.h"
 #include "record/keep.h"
 #include "log/log_writer.h"
@@ -301,6 +302,8 @@ static int begin(struct image_plan *plan)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return (int)pid;
+	if (lower.shares)
+		floors_expect((uint32_t)pid); /* no outsider: it stores nothing in what the processes share */
 	ckpt.child = (pid_t)pid;
 	return 0;
 }
