@@ -112,6 +112,7 @@ struct mode {
 };
 
 /* Each is defined in a folder above all that it uses. */
-extern const struct mode mode_record, mode_pass, mode_coordinated, mode_verify, mode_expand, mode_deliver, mode_replica, mode_restart;
+extern const struct mode mode_record, mode_pass, mode_coordinated, mode_verify, mode_expand, mode_deliver, mode_replica,
+	mode_restart;
 
 #endif
