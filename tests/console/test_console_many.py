@@ -145,6 +145,8 @@ def test_all_ranks_move_each_with_a_gdb_of_its_own(terminal: Many) -> None:
 
 
 def test_gdbs_of_ranks_are_copies_that_end_with_the_console(terminal: Many) -> None:
+    terminal.type("focus all", "many [0-5]")
+    terminal.type("print cell.id = 7", "many [0-5]")  # each rank gets its own
     below = {one.pid: one for one in terminal.below()}
     gdbs = [pid for pid in below if b"interpreter=mi3" in _read(pid, "cmdline")]
     parents = [int(_read(pid, "stat").rpartition(b")")[2].split()[1]) for pid in gdbs]

@@ -197,12 +197,18 @@ def cxx(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Iterator[tupl
         yield gdb, recorded
 
 
-def test_functions_of_one_number(cxx: tuple[Gdb, Recorded]) -> None:
-    gdb, _ = cxx
+def before_grow(gdb: Gdb) -> None:
+    """Goes to main, where it calls grow the last time."""
     gdb.run("goto END")
     gdb.run("break grow")
     gdb.run("reverse-continue")
     gdb.run("up")
+    gdb.run("delete")
+
+
+def test_functions_of_one_number(cxx: tuple[Gdb, Recorded]) -> None:
+    gdb, _ = cxx
+    before_grow(gdb)
     check(gdb, {
         "std::isnan(nan) && !isfinite(nan)": 1,
         "std::isinf(nan) || isnan(max)": 0,
@@ -211,11 +217,11 @@ def test_functions_of_one_number(cxx: tuple[Gdb, Recorded]) -> None:
         "sqrt(values[0] + 3)": 2,
     })  # fmt: skip
     assert math.isnan(number(gdb, "std::sqrt(sum)"))
-    gdb.run("delete")
 
 
 def test_a_number_that_is_called_as_a_predicate_is(cxx: tuple[Gdb, Recorded]) -> None:
     gdb, _ = cxx
+    before_grow(gdb)
     check(gdb, {
         "sum(values)": 6,
         "all(values > 0)": 1,
