@@ -205,7 +205,8 @@ def _statement(answer: Found) -> Hashable:
 
 def _short(answer: Found) -> str:
     elements = "".join(f"; first bad element: {one}" for one in answer.elements[:1])
-    return _place(answer) + elements
+    sender = f"; sent by {answer.sender}" if answer.sender else ""
+    return _place(answer) + elements + sender
 
 
 def _place(answer: Found) -> str:

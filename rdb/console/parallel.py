@@ -46,7 +46,11 @@ def _statement(text: str) -> Hashable:
 def _short(text: str) -> str:
     place = re.search(r" turned false in rank \d+ (.*)", text)
     element = re.search(r"^First (bad element: .*)", text, re.MULTILINE)
-    return (place[1] if place else "") + (f"; first {element[1]}" if element else "")
+    message = re.search(r"^The (message that wrote it: .*)", text, re.MULTILINE)
+    said = [place[1]] if place else []
+    said += [f"first {element[1]}"] if element else []
+    said += [f"the {message[1]}"] if message else []
+    return "; ".join(said)
 
 
 @render.register
