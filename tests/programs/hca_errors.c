@@ -425,6 +425,35 @@ static void unmapped(void)
 	}
 }
 
+/* What the peer has got is acknowledged: hardware knows that before a message tells that the peer has left. */
+static void told_to_fail_when_all_is_there(void)
+{
+	char byte = 1;
+	for (unsigned i = 0; i < 20; i++) {
+		connected();
+		if (me) {
+			post_recv(&q, 0, buffer, 64);
+			post_recv(&q, 1, buffer, 64);
+		}
+		barrier();
+		if (me) {
+			wait_wc(0, IBV_WC_SUCCESS);
+			wait_wc(1, IBV_WC_SUCCESS);
+			OK(qp_to(&q, IBV_QPS_ERR)); /* as rdma_disconnect(3) does */
+			CHECK(write(line_fd, &byte, 1) == 1);
+		} else {
+			post_send(&q, 1, buffer, 64);
+			wait_wc(1, IBV_WC_SUCCESS); /* the way is there */
+			post_send(&q, 2, buffer, 64);
+			CHECK(read(line_fd, &byte, 1) == 1);
+			OK(qp_to(&q, IBV_QPS_ERR));
+			wait_wc(2, IBV_WC_SUCCESS);
+		}
+		barrier();
+		OK(hca->destroy_qp(q.handle));
+	}
+}
+
 static const struct scenario all[] = {
 	{"unmapped", unmapped},
 	{"write_bad_key", write_bad_key},
@@ -451,6 +480,7 @@ static const struct scenario all[] = {
 	{"wrong_psn", wrong_psn},
 	{"peer_dies", peer_dies},
 	{"told_to_fail", told_to_fail},
+	{"told_to_fail_when_all_is_there", told_to_fail_when_all_is_there},
 	{"region_goes", region_goes},
 };
 

@@ -145,7 +145,10 @@ int hca_modify_qp(void *handle, struct ibv_qp_attr *attr, int mask)
 		rc = hca_rx_init(qp, attr->max_dest_rd_atomic);
 	if (rc)
 		return rc;
-	hca_progress_output();
+	if (next == IBV_QPS_ERR)
+		hca_progress(); /* what has been acknowledged is not flushed */
+	else
+		hca_progress_output();
 	keep(qp, attr, mask);
 	switch (next) {
 	case IBV_QPS_RESET: reset(qp); break;
