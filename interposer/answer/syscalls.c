@@ -207,7 +207,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_signalfd:
 	case SYS_signalfd4:
 		if (a[2] == sizeof(mask) && !user_read(&mask, a[1], sizeof(mask)))
-			signals_by_descriptor(mask);
+			signals_by_descriptor(mask, true);
 		break;
 	case SYS_close:
 		if (descriptor_is_ours((int)a[0]))

@@ -140,14 +140,16 @@ static void close_in_others(const struct thread *self)
 			sched_yield();
 }
 
-void signals_by_descriptor(uint64_t set)
+void signals_by_descriptor(uint64_t set, bool others_run)
 {
 	struct thread *self = thread_self();
 	by_descriptor |= set & ~(SYNCHRONOUS | BIT(SIGKILL) | BIT(SIGSTOP) | BIT(SIGNALS_REMINDER));
 	signals_sync_kernel(self);
-	threads_lock();
-	close_in_others(self);
-	threads_unlock();
+	if (others_run) {
+		threads_lock();
+		close_in_others(self);
+		threads_unlock();
+	}
 	signal_to_kernel(set);
 }
 

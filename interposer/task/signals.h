@@ -76,7 +76,8 @@ struct signals_shown {
 	uint64_t pending, shared, blocked, ignored, caught;
 };
 void signals_show(const struct thread *t, struct signals_shown *shown);
-void signals_by_descriptor(uint64_t set);
+/* A signalfd(2) with this set was made; in a restart before the other threads run, which begin with their masks. */
+void signals_by_descriptor(uint64_t set, bool others_run);
 uint64_t signals_wait_in_kernel(void);
 long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t size);
 /* In a child after fork: drops what was pending for the parent. */

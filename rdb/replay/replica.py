@@ -90,6 +90,12 @@ def _reap_ended() -> None:
             _unreaped.discard(pid)
 
 
+def unreaped() -> set[int]:
+    """Ended replicas that could not be collected yet (for tests: empty once all are closed)."""
+    _reap_ended()
+    return set(_unreaped)
+
+
 class CannotStart(DamagedRecording):
     """No replica could be started; CAUSE: the newest error line of its stderr."""
 

@@ -188,7 +188,7 @@ static int again(struct opened *f, const int standard[3])
 		return high(fd);
 	}
 	case SIGNALS: {
-		signals_by_descriptor(f->mask);
+		signals_by_descriptor(f->mask, false);
 		return high(
 			(int)raw_syscall(SYS_signalfd4, -1, (long)&f->mask, 8, (long)(f->flags & SFD_NONBLOCK), 0, 0));
 	}
