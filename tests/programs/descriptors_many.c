@@ -1,5 +1,6 @@
 /* interposer/base/descriptors.c by itself: more descriptors of ours than there are of a small job. */
 #include "base/descriptors.c"
+#include "base/descriptor_table.c"
 #include <stdio.h>
 
 struct lower lower;
