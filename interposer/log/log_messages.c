@@ -137,12 +137,7 @@ int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *
 		if (silent >= LOG_PERIOD_MAX)
 			log_reader_pass(&r); /* the other turns have none either */
 	}
-	memcpy(error, r.error, sizeof(r.error));
-	log_reader_close(&r);
-	if (!rc && error[0])
-		rc = -EBADMSG;
-	if (rc == -ENOMEM)
-		strcpy(error, "out of memory");
+	rc = log_reader_end(&r, rc, error);
 	*found = list.items;
 	*count = list.count;
 	return rc;

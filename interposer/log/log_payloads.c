@@ -92,12 +92,7 @@ int log_payloads(const char *dir, struct log_payload **found, size_t *count, cha
 			if (list.count == before && list.sends == sends)
 				break; /* the other repetitions have none either */
 		}
-	memcpy(error, r.error, sizeof(r.error));
-	log_reader_close(&r);
-	if (!rc && error[0])
-		rc = -EBADMSG;
-	if (rc == -ENOMEM)
-		strcpy(error, "out of memory");
+	rc = log_reader_end(&r, rc, error);
 	*found = list.items;
 	*count = list.count;
 	return rc;

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -110,6 +111,15 @@ void log_reader_close(struct log_reader *r)
 	leave_segment(r);
 	unmap_before(r);
 	close(r->dirfd);
+}
+
+int log_reader_end(struct log_reader *r, int rc, char *error)
+{
+	memcpy(error, r->error, sizeof(r->error));
+	log_reader_close(r);
+	if (rc == -ENOMEM)
+		strcpy(error, "out of memory");
+	return !rc && error[0] ? -EBADMSG : rc;
 }
 
 int log_reader_seek(struct log_reader *r, unsigned segment, size_t off)

@@ -35,6 +35,9 @@ struct log_reader {
 /* 0 or -errno (also -EBADMSG for a foreign file, -EPROTO for another version; error says which). */
 LOG_API int log_reader_open(struct log_reader *r, const char *dir);
 LOG_API void log_reader_close(struct log_reader *r);
+/* Closes it after a walk that ended with rc (0 or -errno).  ERROR, as large as r->error, gets what was wrong, which
+ * without an rc is -EBADMSG. */
+int log_reader_end(struct log_reader *r, int rc, char *error);
 
 /* The next record, or NULL: at the end (error empty) or at damage (error says file, offset and what
  * was expected).  The record stays valid until the reader moves to another segment, or has given LOG_EXPANDED more. */
