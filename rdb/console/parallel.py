@@ -38,7 +38,9 @@ def _(value: Bisected, out: Console) -> None:
 
 def _statement(text: str) -> Hashable:
     """TEXT: an answer of the extension's bisect."""
-    changed = re.search(r"^(?:Changed by|By) (?!event)(.*)", text, re.MULTILINE)
+    changed = re.search(
+        r"^Changed (?:by (?!event )|at )(.*?)(?: or later;.*)?$", text, re.MULTILINE
+    )
     stack = [line for line in text.splitlines() if line.startswith("#")]
     return statement(stack, changed[1] if changed else None)
 

@@ -6,6 +6,7 @@ import io
 
 from rich.console import Console
 
+from rdb.console import parallel
 from rdb.console.likewise import by_statement, show_likewise, statement
 
 
@@ -30,3 +31,16 @@ def test_many_ranks_share_a_line() -> None:
     lines = out.file.getvalue().splitlines()
     assert lines[:8] == [f"likewise in rank {rank}, at {rank}" for rank in range(1, 9)]
     assert lines[8:] == [*lines[:7], "likewise in 57 more ranks: 8-64"]
+
+
+def test_what_the_extension_says_of_a_change() -> None:
+    """Only what an event changed has no statement of its own: each rank gets its own message."""
+    said = {
+        "Changed by a.c:3": "a.c:3",
+        "Changed at a.c:3 or later; it was false after event 7": "a.c:3",
+        "Changed by event 7: MPI_Recv()": None,
+        "By event 7: MPI_Recv()": None,
+    }
+    for line, expected in said.items():
+        text = f"x turned false in rank 0 at 6:0x1:1\n{line}\n#0  f () at a.c:3\n"
+        assert parallel._statement(text) == statement(["#0  f () at a.c:3"], expected), line
