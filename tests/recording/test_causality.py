@@ -330,3 +330,10 @@ def test_who_waits_for_the_ended_or_for_anybody(store: Store) -> None:
     graph = wait_for(messages, at, different, {})
     assert graph.deadlocked == (0, 1, 2)
     assert "MPI_Barrier in rank 0,2, MPI_Bcast in rank 1" in graph.notes[0]
+    first = messages.communication(1).collectives[WORLD.name][0]
+    before = {**at, 1: messages.communication(1).event(first) - 1}
+    said = "ranks differ in collective 1 of MPI_COMM_WORLD: MPI_Allreduce in rank 0,2, "
+    past = wait_for(messages, before, {1: different[0]}, {})  # ranks 0 and 2 are past theirs
+    assert past.notes == (f"{said}MPI_Barrier in rank 1",)
+    assert not wait_for(messages, before, {1: _call("MPI_Allreduce_c")}, {}).notes
+    assert not wait_for(messages, at, {}, {}).notes

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from array import array
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from rdb.recording.log.describe import PROC_NULL
@@ -19,21 +20,52 @@ def _alike(one: str, other: str) -> bool:
     return one.removesuffix("_c") == other.removesuffix("_c")
 
 
+def _first_difference(rows: Sequence[array[int]]) -> int:
+    """The first place where two of the rows have different elements; if there is none, the
+    length of the longest."""
+    longest = max(rows, key=len)
+
+    def differs(row: array[int]) -> int:
+        least, most = 0, len(row)  # equal before LEAST; the first difference is at most at MOST
+        while least < most:
+            middle = (least + most + 1) // 2
+            if row[least:middle] == longest[least:middle]:
+                least = middle
+            else:
+                most = middle - 1
+        return least if least < len(row) else len(longest)
+
+    return min(map(differs, rows))
+
+
 class CollectiveNeeds(Standing):
     def mismatches(self) -> Iterable[str]:
-        """Messages about ranks that call different collectives as the n-th of a communicator."""
-        groups: dict[tuple[str, int], dict[str, list[int]]] = {}
+        """Messages about ranks that call different collectives as the n-th of a communicator: of
+        each communicator the first place where they do."""
+        called: dict[str, dict[int, array[int]]] = {}
+        for rank in self.at:
+            one = self._messages.communication(rank)
+            for name, known in one.communicators.items():
+                if known.members != () and name in one.collectives:
+                    numbers = one.procedures(name)[: self._done(rank, name)]
+                    called.setdefault(name, {})[rank] = numbers
         for rank, call in self._each():
             comm = self._comm(rank, comm_of(call.arguments))
-            if comm and call.name in self._numbers:
-                number = self._done(rank, comm.name)
-                groups.setdefault((comm.name, number), {}).setdefault(call.name, []).append(rank)
-        for (comm_name, number), names in groups.items():
-            if len(names) > 1:
+            if comm and comm.members != () and call.name in self._numbers:
+                number = self._numbers[call.name.removesuffix("_c")]
+                called.setdefault(comm.name, {}).setdefault(rank, array("I")).append(number)
+        for comm_name, of_rank in called.items():
+            place = _first_difference(list(of_rank.values()))
+            ranks_of: dict[int, list[int]] = {}
+            for rank, numbers in of_rank.items():
+                if place < len(numbers):
+                    ranks_of.setdefault(numbers[place], []).append(rank)
+            if len(ranks_of) > 1:
                 said = ", ".join(
-                    f"{name} in rank {','.join(map(str, ranks))}" for name, ranks in names.items()
+                    f"{collectives()[number][0]} in rank {','.join(map(str, ranks))}"
+                    for number, ranks in ranks_of.items()
                 )
-                yield f"ranks differ in collective {number + 1} of {comm_name}: {said}"
+                yield f"ranks differ in collective {place + 1} of {comm_name}: {said}"
 
     def _needed(
         self, rank: int, name: str, comm: Communicator, number: int, root: int

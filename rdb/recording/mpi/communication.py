@@ -81,6 +81,13 @@ def _nonblocking() -> frozenset[int]:
     return frozenset(nr for nr, (name, _) in collectives().items() if nonblocking(name))
 
 
+@cache
+def _without_large_counts() -> dict[int, int]:
+    """Hypercall number of each collective `MPI_X_c` -> that of `MPI_X`."""
+    numbers = {name: nr for nr, (name, _) in collectives().items()}
+    return {nr: numbers[name[:-2]] for name, nr in numbers.items() if name.endswith("_c")}
+
+
 class RankCommunication:
     """One rank's messages by channel and its collectives by communicator, in MPI's order.
 
@@ -210,6 +217,11 @@ class RankCommunication:
             nr = nrs[place]
             complete = self.completed.get((name, number)) if nr in later else self._events[place]
             yield nr, peers[place], complete
+
+    def procedures(self, name: str) -> array[int]:
+        """Hypercall number of each collective on that communicator, without large counts."""
+        nrs, plain = self._column(NR, "I"), _without_large_counts()
+        return array("I", [plain.get(nrs[place], nrs[place]) for place in self.collectives[name]])
 
     def window(self, number: int) -> Communicator | None:
         """The newest window with that id."""
