@@ -7,11 +7,18 @@
 #define RDB_WIN_SIZE_KEYVAL 8              /* after MPI_WIN_BASE */
 #define LASTUSEDCODE 5                     /* the only predefined attribute that changes */
 
+/* Where the standard leaves open in which order callbacks run and what follows an error, MPIs differ. */
+#ifdef RDB_CORE
+enum { AS_MPICH = 1 };
+#else
+enum { AS_MPICH = 0 };
+#endif
+
 struct keyval {
 	struct keyval *next;
 	int id;
 	unsigned class;
-	int freed;
+	unsigned freed : 1, uses : 31; /* uses: attributes that were set with it */
 	enum rdb_language language;
 	MPI_Comm_copy_attr_function *copy;
 	MPI_Comm_delete_attr_function *delete;
@@ -29,7 +36,23 @@ static struct keyval *keyval_find(unsigned class, int id)
 
 	while (keyval && (keyval->id != id || keyval->class != class))
 		keyval = keyval->next;
-	return keyval;
+	/* Attributes keep a freed keyval. */
+	return keyval && keyval->freed && !keyval->uses && !AS_MPICH ? NULL : keyval;
+}
+
+/* The error that the program gets where we found ERR. */
+static int refused(int err)
+{
+	return err && !AS_MPICH ? MPI_ERR_OTHER : err;
+}
+
+/* Open MPI can be asked for attributes of keyvals of another class, which are never there. */
+static int can_get(unsigned class, int id)
+{
+	if (AS_MPICH)
+		return keyval_find(class, id) != NULL;
+	return (id >= 0 && id < PREDEFINED_KEYVALS) || keyval_find(RDB_COMM, id) || keyval_find(RDB_TYPE, id) ||
+	       keyval_find(RDB_WIN, id);
 }
 
 int rdb_keyval_create(unsigned class, void *copy, void *delete, int *id, void *extra, enum rdb_language language)
@@ -70,13 +93,12 @@ void rdb_keyval_proxies(int id, void *copy, void *delete)
 }
 #endif
 
-/* Attributes that were set with the keyval keep their callbacks. */
 static int keyval_free(unsigned class, int *id)
 {
 	struct keyval *keyval = id ? keyval_find(class, *id) : NULL;
 
 	if (!keyval || keyval->freed)
-		return MPI_ERR_KEYVAL;
+		return refused(MPI_ERR_KEYVAL);
 	keyval->freed = 1;
 	*id = MPI_KEYVAL_INVALID;
 	return MPI_SUCCESS;
@@ -145,7 +167,8 @@ static int call_copy(const struct keyval *keyval, void *handle, const struct rdb
 			     c_value(&in), value, flag);
 }
 
-static int attr_remove(unsigned class, void *handle, int id)
+/* ANYWAY: also if its callback refuses. */
+static int attr_remove(unsigned class, void *handle, int id, int anyway)
 {
 	struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
 	struct keyval *keyval = keyval_find(class, id);
@@ -156,28 +179,30 @@ static int attr_remove(unsigned class, void *handle, int id)
 		return MPI_ERR_KEYVAL;
 	attr = attr_find(object, id);
 	if (!attr)
-		return MPI_SUCCESS;
+		return AS_MPICH ? MPI_SUCCESS : MPI_ERR_OTHER;
 	err = call_delete(keyval, handle, attr);
-	if (err)
+	if (err && !anyway)
 		return err;
 	rdb_lock(&lock);
 	link = attr_link(object, id); /* the callback may have changed the list */
 	if (*link == attr) {
 		*link = attr->next;
+		keyval->uses--;
 		rdb_free(attr, sizeof(*attr));
 	}
 	rdb_unlock(&lock);
-	return MPI_SUCCESS;
+	return err;
 }
 
-static int attr_set(unsigned class, void *handle, int id, void *value, enum rdb_language language)
+/* LAST: after all others, if it is a new one. */
+static int attr_set(unsigned class, void *handle, int id, void *value, enum rdb_language language, int last)
 {
 	struct keyval *keyval = keyval_find(class, id);
+	struct rdb_attr **link, *attr;
 	struct rdb_object *object;
-	struct rdb_attr *attr;
 	int err;
 
-	if (!keyval || keyval->freed)
+	if (!keyval)
 		return MPI_ERR_KEYVAL;
 	object = rdb_object_get(class, rdb_id(class, handle));
 	attr = attr_find(object, id);
@@ -187,14 +212,24 @@ static int attr_set(unsigned class, void *handle, int id, void *value, enum rdb_
 			return err;
 		attr->value = value;
 		attr->language = language;
+		rdb_lock(&lock);
+		link = attr_link(object, id);
+		if (*link == attr && !AS_MPICH) { /* it counts as the newest */
+			*link = attr->next;
+			attr->next = object->attrs;
+			object->attrs = attr;
+		}
+		rdb_unlock(&lock);
 		return MPI_SUCCESS;
 	}
 	attr = object ? rdb_alloc(sizeof(*attr)) : NULL;
 	if (!attr)
 		return MPI_ERR_NO_MEM;
 	rdb_lock(&lock);
-	*attr = (struct rdb_attr){.next = object->attrs, .keyval = id, .language = language, .value = value};
-	object->attrs = attr;
+	link = last ? attr_link(object, id) : &object->attrs;
+	*attr = (struct rdb_attr){.next = *link, .keyval = id, .language = language, .value = value};
+	*link = attr;
+	keyval->uses++;
 	rdb_unlock(&lock);
 	return MPI_SUCCESS;
 }
@@ -204,80 +239,91 @@ static int attr_get(unsigned class, void *handle, int id, void **value, int *fla
 	struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
 	struct rdb_attr *attr = attr_find(object, id);
 
-	if (!keyval_find(class, id))
-		return MPI_ERR_KEYVAL;
+	if (!attr && !can_get(class, id))
+		return id == MPI_KEYVAL_INVALID ? MPI_ERR_KEYVAL : refused(MPI_ERR_KEYVAL);
 	*flag = attr != NULL;
 	if (attr)
 		*value = c_value(attr);
 	return MPI_SUCCESS;
 }
 
-/* The program gets a pointer to an int, as in Open MPI. */
-static int predefined_get(int id, void **value, int *flag)
+/* The program gets a pointer to an int, as in Open MPI.  Which communicators beside MPI_COMM_WORLD have the attribute,
+ * the MPI below decides. */
+static int predefined_get(MPI_Comm comm, int id, void **value, int *flag)
 {
 	static struct {
 		int known, there, value;
 	} cache[ASKED_KEYVALS];
-	int there = 0, number = 0, err;
+	int there = 0, number = 0, world = comm == MPI_COMM_WORLD, err;
 
 	if (id >= ASKED_KEYVALS) {
 		*flag = 0;
 		return MPI_SUCCESS;
 	}
-	if (!cache[id].known || id == LASTUSEDCODE) {
-		err = (int)rdb_call(RDB_Comm_get_attr, 4,
-				    (uint64_t[]){rdb_id(RDB_COMM, MPI_COMM_WORLD), (uint64_t)id, (uint64_t)&number,
-						 (uint64_t)&there});
+	if (!world || !cache[id].known || id == LASTUSEDCODE) {
+		err = (int)rdb_call(
+			RDB_Comm_get_attr, 4,
+			(uint64_t[]){rdb_id(RDB_COMM, comm), (uint64_t)id, (uint64_t)&number, (uint64_t)&there});
 		if (err)
 			return err;
-		cache[id].known = 1;
-		cache[id].there = there;
-		cache[id].value = number;
+		if (world) {
+			cache[id].known = 1;
+			cache[id].there = there;
+		}
+		if (there)
+			cache[id].value = number;
 	}
-	*flag = cache[id].there;
+	*flag = world ? cache[id].there : there;
 	if (*flag)
 		*value = &cache[id].value;
 	return MPI_SUCCESS;
 }
 
-/* Newest first, as Open MPI does. */
+/* Newest first.  MPICH goes on after an error, and returns what the last callback did. */
 int rdb_attrs_delete_all(unsigned class, void *handle)
 {
 	struct rdb_object *object;
-	int err;
+	int err = MPI_SUCCESS;
 
 	while ((object = rdb_object_find(class, rdb_id(class, handle))) && object->attrs) {
-		err = attr_remove(class, handle, object->attrs->keyval);
-		if (err)
+		err = attr_remove(class, handle, object->attrs->keyval, AS_MPICH);
+		if (err && !AS_MPICH)
 			return err;
 	}
-	return MPI_SUCCESS;
+	return err;
 }
 
-/* Oldest first: the list is newest first, so from its end. */
-static int attrs_copy(unsigned class, const struct rdb_attr *attr, void *from, void *to)
+/* The attribute to be copied after that of keyval LAST: the next older one in MPICH, else that of the next keyval. */
+static const struct rdb_attr *to_copy(const struct rdb_attr *attrs, const struct rdb_attr *last)
 {
-	struct keyval *keyval;
-	void *value = NULL;
-	int flag = 0, err;
+	const struct rdb_attr *next = NULL;
 
-	if (!attr)
-		return MPI_SUCCESS;
-	err = attrs_copy(class, attr->next, from, to);
-	keyval = keyval_find(class, attr->keyval);
-	if (err || !keyval || !keyval->copy)
-		return err;
-	err = call_copy(keyval, from, attr, &value, &flag);
-	if (err || !flag)
-		return err;
-	keyval->freed = keyval->freed ? 2 : 0; /* attributes of a freed keyval are still copied */
-	if (keyval->freed) {
-		keyval->freed = 0;
-		err = attr_set(class, to, attr->keyval, value, keyval->language);
-		keyval->freed = 1;
-		return err;
+	if (AS_MPICH)
+		return last ? last->next : attrs;
+	for (; attrs; attrs = attrs->next)
+		if ((!last || attrs->keyval > last->keyval) && (!next || attrs->keyval < next->keyval))
+			next = attrs;
+	return next;
+}
+
+static int attrs_copy(unsigned class, const struct rdb_attr *attrs, void *from, void *to)
+{
+	for (const struct rdb_attr *attr = to_copy(attrs, NULL); attr; attr = to_copy(attrs, attr)) {
+		struct keyval *keyval = keyval_find(class, attr->keyval);
+		void *value = NULL;
+		int flag = 0, err = MPI_SUCCESS;
+
+		if (keyval && keyval->copy)
+			err = call_copy(keyval, from, attr, &value, &flag);
+		if (!err && flag)
+			err = attr_set(class, to, attr->keyval, value, keyval->language, AS_MPICH);
+		if (err) {
+			if (!AS_MPICH)
+				rdb_attrs_delete_all(class, to);
+			return err;
+		}
 	}
-	return attr_set(class, to, attr->keyval, value, keyval->language);
+	return MPI_SUCCESS;
 }
 
 int rdb_comm_copied(MPI_Comm from, MPI_Comm *to)
@@ -356,7 +402,7 @@ static int get(unsigned class, void *handle, int id, void *value, int *flag, con
 	if (rdb_id(class, handle) <= RDB_NULL_ID)
 		err = no_handle(class);
 	else if (class == RDB_COMM && id >= 0 && id < PREDEFINED_KEYVALS)
-		err = predefined_get(id, value, flag);
+		err = predefined_get(handle, id, value, flag);
 	else if (class == RDB_WIN && id >= 0 && id < PREDEFINED_KEYVALS)
 		err = rdb_window_attribute(handle, id, value, flag);
 	else
@@ -367,7 +413,7 @@ static int get(unsigned class, void *handle, int id, void *value, int *flag, con
 int rdb_attr_set(unsigned class, void *handle, int id, void *value, enum rdb_language language, const char *name)
 {
 	int err = rdb_id(class, handle) <= RDB_NULL_ID ? no_handle(class)
-						       : attr_set(class, handle, id, value, language);
+						       : refused(attr_set(class, handle, id, value, language, 0));
 
 	return tell(handle, class, err, name);
 }
@@ -417,7 +463,7 @@ int rdb_attr_number(unsigned class, void *handle, int id, int64_t *number, int *
 #define DELETE_ATTR(name, class, handle_type) \
 	RDB_MPI(int, name, handle_type handle, int keyval) \
 	{ \
-		return tell(handle, class, attr_remove(class, handle, keyval), "MPI_" #name); \
+		return tell(handle, class, refused(attr_remove(class, handle, keyval, 0)), "MPI_" #name); \
 	}
 
 CREATE_KEYVAL(Comm_create_keyval, RDB_COMM, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function)

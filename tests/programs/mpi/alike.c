@@ -53,6 +53,130 @@ static void attributes(void)
 	MPI_Comm_set_attr(MPI_COMM_SELF, keyval, (void *)2);
 }
 
+/* Values tell what to do: 13 is not copied, 14 fails to be copied, 15 fails to be deleted. */
+static int told_copy(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag)
+{
+	(void)comm, (void)keyval;
+	printf("%d: copied %ld %ld\n", rank, (long)extra, (long)in);
+	*flag = (long)in != 13;
+	*(void **)out = (char *)in + 1;
+	return (long)in == 14 ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+static int told_delete(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+	(void)comm, (void)keyval;
+	printf("%d: deleted %ld %ld\n", rank, (long)extra, (long)value);
+	return (long)value == 15 ? MPI_ERR_INTERN : MPI_SUCCESS;
+}
+
+static void dup_and_free(const char *what, MPI_Comm comm)
+{
+	MPI_Comm other;
+	int code = MPI_Comm_dup(comm, &other);
+
+	printf("%d: %s: %s\n", rank, what, class_of(code));
+	if (code == MPI_SUCCESS)
+		MPI_Comm_free(&other);
+}
+
+static void set(MPI_Comm comm, int keyval, long value)
+{
+	printf("%d: set %ld: %s\n", rank, value, class_of(MPI_Comm_set_attr(comm, keyval, (void *)value)));
+}
+
+static void get(MPI_Comm comm, int keyval)
+{
+	void *value = NULL;
+	int flag = 0, code = MPI_Comm_get_attr(comm, keyval, &value, &flag);
+
+	printf("%d: got %s %d %ld\n", rank, class_of(code), flag, flag ? (long)value : 0);
+}
+
+static void orders(void)
+{
+	int keyvals[4], kept[4], tag_ub = MPI_TAG_UB, type_keyval, win_keyval, value[2], flag;
+	MPI_Comm comm;
+	MPI_Datatype type;
+	MPI_Win win;
+
+	for (long i = 0; i < 4; i++)
+		MPI_Comm_create_keyval(told_copy, told_delete, &keyvals[i], (void *)(100 + i));
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	for (int i = 3; i >= 0; i--)
+		set(comm, keyvals[i], i);
+	set(comm, keyvals[2], 5); /* a second time */
+	dup_and_free("dup", comm);
+	for (int i = 0; i < 4; i++) {
+		set(comm, keyvals[i], 14);
+		dup_and_free("a copy fails", comm);
+		set(comm, keyvals[i], i);
+	}
+	set(comm, keyvals[1], 13);
+	dup_and_free("one is not copied", comm);
+	set(comm, keyvals[1], 15);
+	set(comm, keyvals[1], 1);
+	printf("%d: delete refused: %s\n", rank, class_of(MPI_Comm_delete_attr(comm, keyvals[1])));
+	get(comm, keyvals[1]);
+	memcpy(kept, keyvals, sizeof(kept));
+	MPI_Comm_free_keyval(&keyvals[0]);
+	set(comm, kept[0], 20); /* its attributes keep it */
+	dup_and_free("with a freed keyval", comm);
+	get(comm, kept[0]);
+	MPI_Comm_delete_attr(comm, kept[0]);
+	get(comm, kept[0]);
+	set(comm, kept[0], 21);
+	printf("%d: delete: %s\n", rank, class_of(MPI_Comm_delete_attr(comm, kept[0])));
+	printf("%d: invalid: %s\n", rank, class_of(MPI_Comm_delete_attr(comm, MPI_KEYVAL_INVALID)));
+	get(comm, MPI_KEYVAL_INVALID);
+	set(comm, MPI_TAG_UB, 1);
+	printf("%d: delete tag_ub: %s\n", rank, class_of(MPI_Comm_delete_attr(comm, MPI_TAG_UB)));
+	printf("%d: free tag_ub: %s\n", rank, class_of(MPI_Comm_free_keyval(&tag_ub)));
+	printf("%d: absent: %s\n", rank, class_of(MPI_Comm_delete_attr(comm, keyvals[3])));
+	printf("%d: absent: %s\n", rank, class_of(MPI_Comm_delete_attr(comm, keyvals[3])));
+	printf("%d: free refused: %s\n", rank, class_of(MPI_Comm_free(&comm)));
+
+	MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, refuses, &type_keyval, NULL);
+	MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &win_keyval, NULL);
+	set(MPI_COMM_WORLD, type_keyval, 1);
+	MPI_Type_contiguous(2, MPI_INT, &type);
+	printf("%d: type: %s\n", rank, class_of(MPI_Type_set_attr(type, win_keyval, NULL)));
+	printf("%d: type: %s\n", rank, class_of(MPI_Type_get_attr(type, win_keyval, &value, &flag)));
+	printf("%d: type: %s\n", rank, class_of(MPI_Type_get_attr(type, MPI_TAG_UB, &value, &flag)));
+	printf("%d: type: %s\n", rank, class_of(MPI_Type_delete_attr(type, type_keyval)));
+	MPI_Type_set_attr(type, type_keyval, NULL);
+	printf("%d: type: %s\n", rank, class_of(MPI_Type_delete_attr(type, type_keyval)));
+	printf("%d: type: %s\n", rank, class_of(MPI_Type_free_keyval(&win_keyval)));
+	MPI_Type_free(&type);
+	MPI_Win_create(value, sizeof(value), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+	printf("%d: win: %s\n", rank, class_of(MPI_Win_set_attr(win, type_keyval, NULL)));
+	printf("%d: win: %s\n", rank, class_of(MPI_Win_get_attr(win, type_keyval, &value, &flag)));
+	printf("%d: win: %s\n", rank, class_of(MPI_Win_delete_attr(win, win_keyval)));
+	printf("%d: win: %s\n", rank, class_of(MPI_Win_free_keyval(&type_keyval)));
+	MPI_Win_free(&win);
+}
+
+/* Whether a communicator has the attributes of MPI_COMM_WORLD. */
+static void inherited(void)
+{
+	MPI_Comm comms[4] = {MPI_COMM_SELF};
+	int *value, flag;
+
+	MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+	MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comms[2]);
+	MPI_Comm_dup(comms[1], &comms[3]);
+	for (int i = 0; i < 4; i++) {
+		MPI_Comm_get_attr(comms[i], MPI_TAG_UB, &value, &flag);
+		printf("%d: tag_ub of %d: %d\n", rank, i, flag);
+		MPI_Comm_get_attr(comms[i], MPI_LASTUSEDCODE, &value, &flag);
+		printf("%d: lastusedcode of %d: %d\n", rank, i, flag);
+		if (i)
+			MPI_Comm_free(&comms[i]);
+	}
+}
+
 static void types(void)
 {
 	MPI_Datatype real, same, complex, pair, inside;
@@ -117,6 +241,8 @@ int main(int argc, char **argv)
 	/* Open MPI returns a code below 0 */
 	printf("%d: no buffer: %d\n", rank, MPI_Buffer_detach(&buffer, &bytes) != MPI_SUCCESS);
 	attributes();
+	orders();
+	inherited();
 	types();
 	generalized();
 	return end();

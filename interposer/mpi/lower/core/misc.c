@@ -111,11 +111,11 @@ int64_t real_Type_get_contents(const uint64_t *a)
 }
 
 /* comm, comm_keyval, attribute_val, flag: predefined attributes only, whose values the real MPI
- * keeps as an int behind a pointer.  The stub asks for each once. */
+ * keeps as an int behind a pointer.  The stub asks for each of MPI_COMM_WORLD once. */
 int64_t real_Comm_get_attr(const uint64_t *a)
 {
 	int *value = NULL, flag = 0, appnum = host->appnum, rank;
-	int rc = PMPI_Comm_get_attr(MPI_COMM_WORLD, (int)a[1], &value, &flag);
+	int rc = PMPI_Comm_get_attr(REAL(MPI_Comm, comm_of(a[0])->o.real), (int)a[1], &value, &flag);
 
 	if (rc != MPI_SUCCESS)
 		return rc;
