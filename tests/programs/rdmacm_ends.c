@@ -1,11 +1,12 @@
 /* Connection management by its own means: "rdmacm_ends server|client FILE"; the server's port is in FILE.
- * Connections of each kind, one after the other: synchronous endpoints, refused, by events, datagrams. */
+ * Connections of each kind, one after the other: synchronous endpoints, refused, by events, datagrams, and how they end. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,9 +220,66 @@ static void client_datagrams(void)
 	rdma_destroy_event_channel(ch);
 }
 
+/* The client leaves as soon as it has heard.  A completion that waits to be polled holds the event back, for a while. */
+static void server_left(struct rdma_event_channel *ch, bool polls)
+{
+	struct ibv_qp_init_attr attr = small();
+	struct rdma_cm_event *e = expect(ch, RDMA_CM_EVENT_CONNECT_REQUEST), *early;
+	struct rdma_cm_id *id = e->id;
+	char out[64] = "and off you go";
+	CHECK(!rdma_ack_cm_event(e) && !rdma_create_qp(id, NULL, &attr) && !rdma_accept(id, NULL));
+	done(ch, RDMA_CM_EVENT_ESTABLISHED);
+	struct ibv_mr *mr = rdma_reg_msgs(id, out, sizeof(out));
+	CHECK(mr && !rdma_post_send(id, NULL, out, sizeof(out), mr, 0));
+	struct pollfd p = {.fd = ch->fd, .events = POLLIN};
+	CHECK(poll(&p, 1, 60000) == 1 && rdma_get_cm_event(ch, &early) && errno == EAGAIN);
+	struct ibv_wc wc;
+	if (polls)
+		CHECK(ibv_poll_cq(id->send_cq, 1, &wc) == 1 && wc.status == IBV_WC_SUCCESS);
+	done(ch, RDMA_CM_EVENT_DISCONNECTED);
+	if (!polls)
+		CHECK(ibv_poll_cq(id->send_cq, 1, &wc) == 1 && wc.status == IBV_WC_SUCCESS);
+	CHECK(!rdma_disconnect(id) && !rdma_dereg_mr(mr));
+	rdma_destroy_qp(id);
+	CHECK(!rdma_destroy_id(id));
+}
+
+static void server_departures(void)
+{
+	struct rdma_event_channel *ch = channel();
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	struct rdma_cm_id *listen_id;
+	CHECK(!rdma_create_id(ch, &listen_id, NULL, RDMA_PS_TCP) &&
+	      !rdma_bind_addr(listen_id, (struct sockaddr *)&at) && !rdma_listen(listen_id, 4));
+	tell_port(listen_id);
+	server_left(ch, true);
+	server_left(ch, false);
+	CHECK(!rdma_destroy_id(listen_id));
+	rdma_destroy_event_channel(ch);
+}
+
+static void client_departures(void)
+{
+	struct rdma_addrinfo *res = resolve(port, 0);
+	for (int i = 0; i < 2; i++) {
+		struct ibv_qp_init_attr attr = small();
+		struct rdma_cm_id *id;
+		struct ibv_wc wc;
+		char in[64];
+		CHECK(!rdma_create_ep(&id, res, NULL, &attr));
+		struct ibv_mr *mr = rdma_reg_msgs(id, in, sizeof(in));
+		CHECK(mr && !rdma_post_recv(id, NULL, in, sizeof(in), mr) && !rdma_connect(id, NULL));
+		CHECK(rdma_get_recv_comp(id, &wc) == 1 && wc.status == IBV_WC_SUCCESS);
+		CHECK(!rdma_disconnect(id) && !rdma_dereg_mr(mr));
+		printf("left after: %s\n", in);
+		rdma_destroy_ep(id);
+	}
+	rdma_freeaddrinfo(res);
+}
+
 int main(int argc, char **argv)
 {
-	static char second[4096];
+	static char second[4096], third[4096];
 	CHECK(argc == 3);
 	file = argv[2];
 	if (!strcmp(argv[1], "server")) {
@@ -229,6 +287,9 @@ int main(int argc, char **argv)
 		snprintf(second, sizeof(second), "%s.second", file);
 		file = second;
 		server_datagrams();
+		snprintf(third, sizeof(third), "%s.third", argv[2]);
+		file = third;
+		server_departures();
 	} else {
 		hear_port();
 		client_endpoints();
@@ -236,6 +297,10 @@ int main(int argc, char **argv)
 		file = second;
 		hear_port();
 		client_datagrams();
+		snprintf(third, sizeof(third), "%s.third", argv[2]);
+		file = third;
+		hear_port();
+		client_departures();
 	}
 	printf("%s done\n", argv[1]);
 	return 0;

@@ -71,6 +71,9 @@ def test_a_multicast_group_with_mckey_of_debian(rdb_home: Path, tmp_path: Path) 
 
 def test_each_kind_of_connection(build: Build, rdb_home: Path, tmp_path: Path) -> None:
     program = build("rdmacm_ends.c", "-O1", *LIBRARIES)
+    departure = [
+        f"RDMA_CM_EVENT_{name}" for name in ("CONNECT_REQUEST", "ESTABLISHED", "DISCONNECTED")
+    ]
     pair = record_pair(program, tmp_path)
     pair.check()
     assert pair.out[0].splitlines() == [
@@ -79,6 +82,8 @@ def test_each_kind_of_connection(build: Build, rdb_home: Path, tmp_path: Path) -
         "RDMA_CM_EVENT_DISCONNECTED",
         "RDMA_CM_EVENT_CONNECT_REQUEST",
         "datagram: by itself",
+        *departure,
+        *departure,
         "server done",
     ]
     assert pair.out[1].splitlines() == [
@@ -92,6 +97,8 @@ def test_each_kind_of_connection(build: Build, rdb_home: Path, tmp_path: Path) -
         "RDMA_CM_EVENT_ADDR_RESOLVED",
         "RDMA_CM_EVENT_ROUTE_RESOLVED",
         "RDMA_CM_EVENT_REJECTED",
+        "left after: and off you go",
+        "left after: and off you go",
         "client done",
     ]
     pair.replay()

@@ -45,6 +45,7 @@ enum cm_state {
 	CM_WANTED,     /* passive side: request received; the program accepts or rejects */
 	CM_ACCEPTED,   /* passive side: reply sent */
 	CM_CONNECTED,
+	CM_PARTING, /* the peer has left; the program has not polled all that came before */
 	CM_LEAVING, /* disconnect sent */
 	CM_OVER,
 };
@@ -70,8 +71,9 @@ struct cm_id {
 	struct ibv_qp_init_attr *passive; /* listening endpoint: attributes of the queue pairs it creates; or NULL */
 	bool own_cqs;                     /* rdma_create_qp() has created its completion queues */
 	unsigned given, acknowledged;     /* numbers of events */
-	unsigned refusals;
-	bool bound; /* the program has bound it; connections use this source address */
+	struct ibv_qp qp;                 /* a copy: the program may have destroyed its own */
+	unsigned pauses;                  /* of CM_PAUSING or CM_PARTING */
+	bool bound;                       /* the program has bound it; connections use this source address */
 };
 
 struct cm_event {

@@ -39,7 +39,7 @@ EXPORT int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 		return cm_fail(EINVAL);
 	pthread_mutex_lock(&cm_lock);
 	keep_own(c, param);
-	c->refusals = 0;
+	c->pauses = 0;
 	rc = cm_connect(c);
 	pthread_mutex_unlock(&cm_lock);
 	return rc ? rc : cm_complete(c);

@@ -167,6 +167,7 @@ EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_q
 	id->qp = ibv_create_qp(id->pd, attr);
 	if (!id->qp)
 		goto failed;
+	c->qp = *id->qp;
 	id->send_cq = attr->send_cq;
 	id->recv_cq = attr->recv_cq;
 	if (to_state(c, IBV_QPS_INIT) || (id->qp_type == IBV_QPT_UD && (cm_qp_to_rtr(c) || cm_qp_to_rts(c))))

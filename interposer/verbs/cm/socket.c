@@ -8,7 +8,9 @@
 enum {
 	REJECTED_NO_LISTENER = 8, /* the CM's reason "invalid service id" */
 	REFUSALS = 20,            /* connects are tried again so often */
-	PAUSE_NS = 25000000,
+	REFUSED_NS = 25000000,
+	LOOKS = 100, /* so often the program is seen not to have polled all before it is told that its peer has left */
+	LOOK_NS = 1000000,
 };
 
 int cm_send(struct cm_id *c, enum cm_kind kind, const struct rdma_conn_param *p, uint32_t status)
@@ -119,13 +121,47 @@ static void over(struct cm_id *c)
 	c->state = CM_OVER;
 }
 
+/* Puts a timer in the place of the socket. */
+static bool pause_for(struct cm_id *c, enum cm_state state, long ns, unsigned at_most)
+{
+	struct itimerspec after = {.it_value.tv_nsec = ns};
+	if (++c->pauses > at_most)
+		return false;
+	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (timer < 0)
+		return false;
+	cm_watch(c, EPOLL_CTL_DEL, 0);
+	close(c->fd);
+	c->fd = timer;
+	c->state = state;
+	return !timerfd_settime(timer, 0, &after, NULL) && !cm_watch(c, EPOLL_CTL_ADD, EPOLLIN);
+}
+
+/* The peer has left.  What it acknowledged or sent before has then been in the completion queues of hardware for long:
+ * the real CM is slow.  A program that ends its queue pair at this event (libfabric) relies on having polled it. */
+static void parted(struct cm_id *c)
+{
+	struct ibv_qp_attr a;
+	struct ibv_qp_init_attr init;
+	if (c->state != CM_PARTING)
+		c->pauses = 0;
+	bool waits = c->qp.context && !ibv_query_qp(&c->qp, &a, IBV_QP_STATE, &init) && a.sq_draining;
+	if (waits && pause_for(c, CM_PARTING, LOOK_NS, LOOKS))
+		return;
+	over(c);
+	cm_event_say(c, RDMA_CM_EVENT_DISCONNECTED, 0);
+}
+
 static void closed(struct cm_id *c)
 {
 	enum cm_state was = c->state;
+	if (was == CM_CONNECTED) {
+		parted(c);
+		return;
+	}
 	over(c);
 	switch (was) {
 	case CM_EMBRYO: cm_id_free(c); break;
-	case CM_CONNECTED:
 	case CM_LEAVING: cm_event_say(c, RDMA_CM_EVENT_DISCONNECTED, 0); break;
 	case CM_ASKED:
 	case CM_ANSWERED: cm_event_say(c, RDMA_CM_EVENT_UNREACHABLE, -ECONNRESET); break;
@@ -157,8 +193,7 @@ static void understand(struct cm_id *c)
 		cm_event_say(c, RDMA_CM_EVENT_ESTABLISHED, 0);
 	} else if ((c->state == CM_CONNECTED || c->state == CM_ACCEPTED) && m.kind == CM_DISCONNECT) {
 		cm_send(c, CM_DISCONNECTED, NULL, 0);
-		over(c);
-		cm_event_say(c, RDMA_CM_EVENT_DISCONNECTED, 0);
+		parted(c);
 	} else if (c->state == CM_LEAVING && (m.kind == CM_DISCONNECTED || m.kind == CM_DISCONNECT)) {
 		over(c);
 		cm_event_say(c, RDMA_CM_EVENT_DISCONNECTED, 0);
@@ -200,22 +235,6 @@ static void not_connected(struct cm_id *c, int error)
 		cm_event_say(c, RDMA_CM_EVENT_UNREACHABLE, -error);
 }
 
-/* Some programs connect before their peer listens; the real CM is slow enough for them. */
-static bool pause_and_retry(struct cm_id *c)
-{
-	struct itimerspec after = {.it_value.tv_nsec = PAUSE_NS};
-	if (++c->refusals > REFUSALS)
-		return false;
-	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (timer < 0)
-		return false;
-	cm_watch(c, EPOLL_CTL_DEL, 0);
-	close(c->fd);
-	c->fd = timer;
-	c->state = CM_PAUSING;
-	return !timerfd_settime(timer, 0, &after, NULL) && !cm_watch(c, EPOLL_CTL_ADD, EPOLLIN);
-}
-
 static void paused(struct cm_id *c)
 {
 	cm_watch(c, EPOLL_CTL_DEL, 0);
@@ -237,7 +256,8 @@ static void connected(struct cm_id *c)
 		error = errno;
 	if (!error)
 		c->state = CM_ASKED;
-	else if (error != ECONNREFUSED || !pause_and_retry(c))
+	/* Some programs connect before their peer listens; the real CM is slow enough for them. */
+	else if (error != ECONNREFUSED || !pause_for(c, CM_PAUSING, REFUSED_NS, REFUSALS))
 		not_connected(c, error);
 }
 
@@ -285,6 +305,8 @@ void cm_sockets_ready(struct cm_channel *ch)
 			connected(c);
 		else if (c->state == CM_PAUSING)
 			paused(c);
+		else if (c->state == CM_PARTING)
+			parted(c);
 		else
 			readable(c);
 	}

@@ -127,6 +127,14 @@ void hca_cq_forget_qp(struct hca_cq *cq, uint32_t number)
 	cq->count = left;
 }
 
+bool hca_cq_holds(const struct hca_cq *cq, uint32_t number)
+{
+	for (unsigned i = 0; i < cq->count; i++)
+		if (cq->ring[(cq->head + i) % cq->size].wc.qp_num == number)
+			return true;
+	return false;
+}
+
 void hca_cq_push(struct hca_cq *cq, const struct ibv_wc *wc, bool solicited)
 {
 	if (cq->count == cq->size) {

@@ -38,6 +38,7 @@ int hca_cq_event(void *channel, void **cq);
 
 /* Removes the completions of a queue pair that is reset or destroyed. */
 void hca_cq_forget_qp(struct hca_cq *cq, uint32_t number);
+bool hca_cq_holds(const struct hca_cq *cq, uint32_t qp_number);
 /* Puts the saved state of an earlier queue into this one. */
 int hca_restore_cq(void *cq, const struct verbs_queued *queued);
 /* Takes out the oldest completion; there must be one. */
