@@ -115,7 +115,7 @@ int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *
 	struct log_reader r;
 	struct list list = {0};
 	const struct log_record *rec;
-	unsigned silent = 0; /* turns of a cycle in a row without a message */
+	unsigned silent = 0;
 	*found = NULL;
 	*count = 0;
 	int rc = log_reader_open(&r, dir);
@@ -133,9 +133,7 @@ int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *
 			if (list.count == count_before)
 				break; /* the other repetitions have none either */
 		}
-		silent = r.cycle && r.turns > 1 && list.count == before ? silent + 1 : 0;
-		if (silent >= LOG_PERIOD_MAX)
-			log_reader_pass(&r); /* the other turns have none either */
+		log_reader_pass_silent(&r, list.count == before, &silent);
 	}
 	rc = log_reader_end(&r, rc, error);
 	*found = list.items;

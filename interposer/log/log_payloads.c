@@ -77,6 +77,7 @@ int log_payloads(const char *dir, struct log_payload **found, size_t *count, cha
 	struct log_reader r;
 	struct list list = {0};
 	const struct log_record *rec;
+	unsigned silent = 0;
 	*found = NULL;
 	*count = 0;
 	int rc = log_reader_open(&r, dir);
@@ -84,14 +85,16 @@ int log_payloads(const char *dir, struct log_payload **found, size_t *count, cha
 		memcpy(error, r.error, sizeof(r.error));
 		return rc;
 	}
-	while (!rc && (rec = log_reader_next(&r)))
+	while (!rc && (rec = log_reader_next(&r))) {
+		const uint64_t before = list.count + list.sends;
 		for (uint64_t i = 0; rec->kind == LOG_HYPERCALL && !rc && i <= rec->repeat; i++) {
-			const size_t before = list.count;
-			const uint64_t sends = list.sends;
+			const uint64_t count_before = list.count + list.sends;
 			rc = add_event(&list, &r, rec, rec->event + i);
-			if (list.count == before && list.sends == sends)
+			if (list.count + list.sends == count_before)
 				break; /* the other repetitions have none either */
 		}
+		log_reader_pass_silent(&r, list.count + list.sends == before, &silent);
+	}
 	rc = log_reader_end(&r, rc, error);
 	*found = list.items;
 	*count = list.count;

@@ -296,6 +296,13 @@ uint32_t log_reader_pass(struct log_reader *r)
 	return passed;
 }
 
+void log_reader_pass_silent(struct log_reader *r, bool silent, unsigned *turns)
+{
+	*turns = silent && r->cycle && r->turns > 1 ? *turns + 1 : 0;
+	if (*turns >= LOG_PERIOD_MAX)
+		log_reader_pass(r);
+}
+
 static bool begins_cycle(struct log_reader *r)
 {
 	const struct log_cycle *c = (const void *)(r->base + r->off);

@@ -47,6 +47,10 @@ LOG_API const struct log_record *log_reader_next(struct log_reader *r);
  * last record given gets the number of the last of them. */
 uint32_t log_reader_pass(struct log_reader *r);
 
+/* After each record of a walk; silent: it had nothing of what the walk seeks.  Passes over the other turns of a cycle
+ * that has nothing.  *turns counts the silent ones in a row; 0 at first. */
+void log_reader_pass_silent(struct log_reader *r, bool silent, unsigned *turns);
+
 /* Expands the short record at `off` of a mapped segment into `out`, which has room for LOG_MODEL_MAX bytes.  Returns the
  * size of the whole record; 0: it is damaged. */
 LOG_API size_t log_whole(const uint8_t *segment, size_t len, size_t off, uint64_t *out);
