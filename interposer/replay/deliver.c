@@ -15,88 +15,137 @@
 #include "replay/payload.h"
 #include "replay/replica.h"
 
+struct message {
+	uint64_t event, from;
+	struct rdb_note_payload note;
+	uint32_t thread;
+	bool delivered;
+	char *dir;
+};
+
 static struct {
-	FILE *list;
-	char *line; /* of the next message, after its event */
-	size_t room;
-	uint64_t event; /* at which that is sent; 0: there is none */
+	struct message *all; /* by event */
+	size_t count, next;
 	volatile struct deliver_state *state;
 } deliver;
 
-/* The next line.  False: there is none. */
-static bool advance(void)
+/* 0, or -EINVAL: the line is no message. */
+static int take_line(char *line, struct message *m)
 {
-	char *end;
-	ssize_t n = getline(&deliver.line, &deliver.room, deliver.list);
-	deliver.event = 0;
-	if (n <= 0)
-		return false;
-	if (deliver.line[n - 1] == '\n')
-		deliver.line[n - 1] = 0;
-	deliver.event = strtoull(deliver.line, &end, 10);
-	memmove(deliver.line, end, strlen(end) + 1);
-	return true;
+	unsigned long event, from, at, offset;
+	int dir = 0;
+	if (sscanf(line, "%lu %u %lu %lu %lu %u %u %n", &event, &m->thread, &from, &at, &offset, &m->note.len,
+		   &m->note.check, &dir) != 7 ||
+	    !dir)
+		return -EINVAL;
+	m->event = event;
+	m->from = from;
+	m->note.at = at;
+	m->note.offset = offset;
+	m->dir = strdup(line + dir);
+	return m->dir ? 0 : -ENOMEM;
+}
+
+static int share_state(char *line)
+{
+	char *path;
+	const unsigned long slot = strtoul(line, &path, 10);
+	int fd = open(path + (*path == ' '), O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	struct deliver_state *all = mmap(NULL, (slot + 1) * sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (all == MAP_FAILED)
+		return -errno;
+	deliver.state = all + slot;
+	return 0;
 }
 
 int deliver_begin(void)
 {
-	deliver.list = fopen(lower.opt.deliver, "re");
-	if (!deliver.list || !advance())
-		return errno ? -errno : -EINVAL;
-	int fd = open(deliver.line + 1, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int rc = 0;
+	FILE *list = fopen(lower.opt.deliver, "re");
+	if (!list)
 		return -errno;
-	struct deliver_state *all = mmap(NULL, (deliver.event + 1) * sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED,
-					 fd, 0);
-	close(fd);
-	if (all == MAP_FAILED)
-		return -errno;
-	deliver.state = all + deliver.event;
+	while (!rc && (n = getline(&line, &room, list)) > 0) {
+		if (line[n - 1] == '\n')
+			line[n - 1] = 0;
+		if (!deliver.state) {
+			rc = share_state(line);
+			continue;
+		}
+		struct message *grown = reallocarray(deliver.all, deliver.count + 1, sizeof(*grown));
+		rc = grown ? 0 : -ENOMEM;
+		if (rc)
+			break;
+		deliver.all = grown;
+		deliver.all[deliver.count] = (struct message){0};
+		rc = take_line(line, &deliver.all[deliver.count++]);
+	}
+	free(line);
+	fclose(list);
 	/* whoever waits would wait for ever without the process that watches over it */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	advance();
-	return 0;
+	return rc || deliver.state ? rc : -EINVAL;
 }
 
-static void deliver_one(uint64_t number)
+/* 0, or -EBADMSG: memory has other bytes than the message. */
+static int deliver_one(struct message *m)
 {
-	struct rdb_note_payload note = {0};
 	struct agent_asked asked;
-	unsigned long from, at, offset;
-	int dir = 0;
-	if (sscanf(deliver.line, " %lu %lu %lu %u %u %n", &from, &at, &offset, &note.len, &note.check, &dir) != 5 ||
-	    !dir)
-		rdb_fatal("%s: event %lu: not a message", lower.opt.deliver, (unsigned long)number);
-	note.at = at;
-	note.offset = offset;
+	uint64_t from = m->from;
 	if (!from && replica_asked(&asked) && asked.nargs)
 		from = asked.args[0];
-	int rc = payload_deliver(deliver.line + dir, &note, from);
-	if (rc == -EBADMSG)
-		rdb_warn("rank %d sends other bytes at event %lu than were received", lower.opt.rank,
-			 (unsigned long)number);
-	else if (rc)
-		rdb_warn("%s: a message cannot be written: %s", deliver.line + dir, strerror(-rc));
-	if (rc)
+	int rc = payload_deliver(m->dir, &m->note, from);
+	if (rc && rc != -EBADMSG) {
+		rdb_warn("%s: a message cannot be written: %s", m->dir, strerror(-rc));
 		_exit(5);
-	deliver.state->delivered++;
+	}
+	m->delivered = !rc;
+	deliver.state->delivered += !rc;
+	return rc;
 }
 
 void deliver_taking(enum log_kind kind, uint32_t nr, const struct log_record *rec)
 {
 	const uint64_t number = lower.event + 1;
 	(void)kind, (void)nr, (void)rec;
-	while (deliver.event && deliver.event < number) /* before the image that this replay began with */
-		advance();
-	for (; deliver.event == number; advance())
-		deliver_one(number);
+	for (; deliver.next < deliver.count && deliver.all[deliver.next].event <= number; deliver.next++) {
+		struct message *m = &deliver.all[deliver.next];
+		/* those of earlier events: before the image that this replay began with */
+		if (m->event < number || m->delivered || !deliver_one(m))
+			continue;
+		rdb_warn("rank %d sends other bytes at event %lu than were received", lower.opt.rank,
+			 (unsigned long)number);
+		_exit(5);
+	}
+}
+
+/* A thread may stand in a call of which the log has the end only later: what it sends there has gone. */
+static void deliver_early(void)
+{
+	uint32_t tried = 0; /* of threads 1 to 31 */
+	for (size_t i = deliver.next; i < deliver.count; i++) {
+		struct message *m = &deliver.all[i];
+		if (!m->thread || m->delivered)
+			continue;
+		if (m->thread < 32 && tried >> m->thread & 1)
+			continue;
+		if (deliver_one(m) && m->thread < 32)
+			tried |= 1u << m->thread;
+	}
 }
 
 void deliver_awaits(void)
 {
 	static const struct timespec a_little = {.tv_nsec = 200000};
-	if (deliver.state->turn % 2 == 0)
+	if (deliver.state->turn % 2 == 0) {
 		deliver.state->turn++;
+		deliver_early();
+	}
 	nanosleep(&a_little, NULL);
 	deliver.state->looks++;
 }
@@ -109,5 +158,5 @@ void deliver_goes_on(void)
 
 bool deliver_more(void)
 {
-	return deliver.event > lower.event;
+	return deliver.count && deliver.all[deliver.count - 1].event > lower.event;
 }

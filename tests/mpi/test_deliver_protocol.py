@@ -85,7 +85,8 @@ _BEGUN = State(delivered=0, turn=0, looks=0)
 
 @dataclass(frozen=True)
 class Rank:
-    """A rank that delivers and awaits messages by a script: `+m` delivers m, `?m` awaits it."""
+    """A rank that delivers and awaits messages by a script: `+m` delivers m, `?m` awaits it, and
+    `?m/n` delivers n when it begins to wait: another thread has it ready."""
 
     script: tuple[str, ...]
     at: int = 0
@@ -99,9 +100,11 @@ class Rank:
 
 def _moves(rank: Rank, there: frozenset[str]) -> tuple[Rank, frozenset[str]]:
     """One step of a rank."""
-    what, name = rank.script[rank.at][0], rank.script[rank.at][1:]
+    what, (name, _, early) = rank.script[rank.at][0], rank.script[rank.at][1:].partition("/")
     state = rank.state
     if what == "+":
+        if rank.part == 0 and name in there:  # early
+            return replace(rank, at=rank.at + 1), there
         if rank.part == 0:  # the mark, then the count
             return replace(rank, part=1), there | {name}
         counted = state._replace(delivered=state.delivered + 1)
@@ -112,7 +115,13 @@ def _moves(rank: Rank, there: frozenset[str]) -> tuple[Rank, frozenset[str]]:
         turn = state.turn + state.turn % 2
         return replace(rank, at=rank.at + 1, part=0, state=state._replace(turn=turn)), there
     if not state.waits:
-        return replace(rank, state=state._replace(turn=state.turn + 1)), there
+        begun = state._replace(turn=state.turn + 1)
+        return replace(rank, state=begun, part=3 if early and early not in there else 2), there
+    if rank.part == 3:
+        return replace(rank, part=4), there | {early}
+    if rank.part == 4:
+        counted = state._replace(delivered=state.delivered + 1)
+        return replace(rank, part=2, state=counted), there
     return replace(rank, part=0, state=state._replace(looks=state.looks + 1)), there
 
 
@@ -164,6 +173,7 @@ def test_nobody_who_can_go_on_is_given_up() -> None:
     for scripts, most_looks in (
         ((("?a", "+b"), ("+a", "?b")), 5),
         ((("+a", "?b"), ("?a", "+b")), 4),
+        ((("?a/b", "+b"), ("?b/a", "+a")), 4),
     ):
         runs = list(_watched(scripts, most_looks))
         assert len(runs) > 1000

@@ -224,6 +224,13 @@ def test_several_threads_call_mpi(lean: Lean) -> None:
     lean.agrees("threads")
 
 
+def test_a_call_that_sends_may_end_after_its_message_was_needed(lean: Lean) -> None:
+    """Each rank's send has the event at which its call ends, and each comes after the receive of
+    the other thread: by events alone both ranks would wait for each other."""
+    lean.record("crossed", "crossed")
+    lean.agrees("crossed")
+
+
 def test_from_checkpoints(lean: Lean) -> None:
     """The senders' replays begin at one, too."""
     lean.record("images", options=(*EACH, "--checkpoint-every", "30events"))
@@ -239,7 +246,7 @@ def test_from_checkpoints(lean: Lean) -> None:
 
 
 @needs_mpich
-@pytest.mark.parametrize("how", ["", "threads", "truncated"])
+@pytest.mark.parametrize("how", ["", "threads", "crossed", "truncated"])
 def test_over_mpich(lean: Lean, build: Build, how: str) -> None:
     program = str(build("mpi/large_messages.c", "-O1", "-w", compiler="mpicc.mpich"))
     name = f"mpich-{how}"

@@ -16,7 +16,7 @@ from typing import IO
 from rdb.environment import for_rdb_exec
 from rdb.errors import DamagedRecording
 from rdb.live.expand.made import Made, publish, put
-from rdb.live.expand.senders import Plan, Run, Senders
+from rdb.live.expand.senders import Delivery, Plan, Run, Senders
 from rdb.live.expand.silence import STATE, Silence, State
 from rdb.paths import rdb_exec_path
 from rdb.private import opener
@@ -101,6 +101,14 @@ def _make(job: Job, senders: Senders, wanted: Iterable[tuple[int, Payload]]) -> 
     return why
 
 
+def _thread(run: Run, one: Delivery) -> int:
+    """Of the send; 0: there is one thread, or the log does not say."""
+    if not run.recording.schedule.threaded:
+        return 0
+    place = run.recording.index.event_place(one.event)
+    return 0 if place is None else run.recording.index.thread(place)
+
+
 class _Replay:
     """One rank that delivers."""
 
@@ -112,7 +120,7 @@ class _Replay:
             for one in run.deliveries:
                 payload = one.payload
                 file.write(
-                    f"{one.event} {one.address} {payload.at} {payload.offset} "
+                    f"{one.event} {_thread(run, one)} {one.address} {payload.at} {payload.offset} "
                     f"{payload.size_bytes} {payload.check} {job.rank(one.to).path}\n"
                 )
         recording = run.recording

@@ -1,6 +1,7 @@
 /* Messages of 100 KB and more by all kinds of calls: what --record=lean leaves out of the log.  Each rank prints a sum
  * of all that it received.  What is sent depends on what was received before.
  *   threads    two threads of each rank exchange such messages
+ *   crossed    in ranks 0 and 1 a thread sends in a call that ends after the other thread has received
  *   unsent     rank 0 kills rank 1 in the middle of the call with which that sent its last message
  *   truncated  there is less room than a message needs; Open MPI 4.1 writes all of it
  *   spawn      two processes that join the job do so, too
@@ -264,6 +265,37 @@ static void threads(void)
 	free(second);
 }
 
+static void *call_that_ends_late(void *arg)
+{
+	char end;
+
+	(void)arg;
+	MPI_Sendrecv(out, N, MPI_DOUBLE, !rank, 70, &end, 1, MPI_CHAR, !rank, 71 + rank, MPI_COMM_WORLD,
+		     MPI_STATUS_IGNORE);
+	return NULL;
+}
+
+static void crossed(void)
+{
+	pthread_t late;
+	char word = 0;
+
+	if (rank > 1)
+		return;
+	pthread_create(&late, NULL, call_that_ends_late, NULL);
+	MPI_Recv(in, N, MPI_DOUBLE, !rank, 70, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	if (rank == 0) {
+		MPI_Send(&word, 1, MPI_CHAR, 1, 73, MPI_COMM_WORLD);
+		pthread_join(late, NULL);
+		MPI_Send(&word, 1, MPI_CHAR, 1, 72, MPI_COMM_WORLD);
+	} else {
+		MPI_Recv(&word, 1, MPI_CHAR, 0, 73, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Send(&word, 1, MPI_CHAR, 0, 71, MPI_COMM_WORLD);
+		pthread_join(late, NULL);
+	}
+	came();
+}
+
 /* Processes that join, and those that were there, send messages among themselves and to each other. */
 static void with_others(MPI_Comm others)
 {
@@ -303,11 +335,12 @@ static void unsent(void)
 int main(int argc, char **argv)
 {
 	MPI_Comm parents;
-	int level;
+	int level, threaded;
 
 	if (argc > 1)
 		how = argv[1];
-	MPI_Init_thread(&argc, &argv, strcmp(how, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &level);
+	threaded = !strcmp(how, "threads") || !strcmp(how, "crossed");
+	MPI_Init_thread(&argc, &argv, threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	next = (rank + 1) % size;
@@ -319,6 +352,8 @@ int main(int argc, char **argv)
 		with_others(parents);
 	} else if (!strcmp(how, "threads")) {
 		threads();
+	} else if (!strcmp(how, "crossed")) {
+		crossed();
 	} else if (!strcmp(how, "spawn")) {
 		spawn(argv[0]);
 	} else {
