@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 from collections.abc import Callable
@@ -32,3 +33,4 @@ def load() -> None:
                 importlib.import_module(f"{package.__name__}.{name}")
     while _steps:
         _steps.pop(0)()
+    gc.freeze()  # all of it stays: it need not be looked through for what could be freed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         # All is said: Ctrl-C ends what Python still has to do, without a traceback of its own.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        gc.freeze()  # the process ends: nothing is looked through for what could be freed
 
 
 def _carried_out(arguments: list[str]) -> int:

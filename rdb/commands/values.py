@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rdb.commands.registry import Command, Group
 from rdb.errors import RdbError
@@ -20,8 +21,7 @@ from rdb.session.stacks import StackNode
 from rdb.session.state import RankState
 
 
-@dataclass(frozen=True)
-class Focus:
+class Focus(NamedTuple):
     """The ranks that commands go to."""
 
     ranks: tuple[Rank, ...]
@@ -29,22 +29,19 @@ class Focus:
     failed: Mapping[Rank, str]
 
 
-@dataclass(frozen=True)
-class Printed:
+class Printed(NamedTuple):
     """A value in each rank; ranks with equal values are alike, whatever their `$N`."""
 
     outcome: Outcome
 
 
-@dataclass(frozen=True)
-class VerbsShown:
+class VerbsShown(NamedTuple):
     """Verbs objects of each rank where it stands."""
 
     ranks: Mapping[Rank, Verbs]
 
 
-@dataclass(frozen=True)
-class Bisected:
+class Bisected(NamedTuple):
     """The outcome of a bisection in several ranks, and the causal order of its results."""
 
     outcome: Outcome
@@ -52,8 +49,7 @@ class Bisected:
     order: CausalOrder
 
 
-@dataclass(frozen=True)
-class MessagesShown:
+class MessagesShown(NamedTuple):
     """The message queues of some ranks."""
 
     queues: Sequence[Queues]
@@ -67,31 +63,27 @@ class Stacks:
     failed: Mapping[Rank, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Ranks:
+class Ranks(NamedTuple):
     """The ranks of the job; EACH: one line for each rank."""
 
     rows: Sequence[RankRow]
     each: bool = False
 
 
-@dataclass(frozen=True)
-class Followed:
+class Followed(NamedTuple):
     """States of ranks whose recordings were read again; ERRORS: ranks that could not be read."""
 
     states: Mapping[Rank, RankState]
     errors: Mapping[Rank, str]
 
 
-@dataclass(frozen=True)
-class Live:
+class Live(NamedTuple):
     """The new state, or the error, of the process of each rank."""
 
     ranks: Mapping[Rank, str | RdbError]
 
 
-@dataclass(frozen=True)
-class Timeline:
+class Timeline(NamedTuple):
     """Ranks over the recorded time, or a part of it, and the event at which each stands."""
 
     times: Mapping[Rank, RankTimes]
@@ -147,39 +139,34 @@ class Difference:
     """Members that were not compared, and why."""
 
 
-@dataclass(frozen=True)
-class History:
+class History(NamedTuple):
     """The command log."""
 
     done: Sequence[Entry]
     undone: Sequence[Entry]
 
 
-@dataclass(frozen=True)
-class Saved:
+class Saved(NamedTuple):
     """The file that the command log was written to."""
 
     path: str
     commands: int
 
 
-@dataclass(frozen=True)
-class Script:
+class Script(NamedTuple):
     """Lines of a file, to run as if typed."""
 
     path: str
     lines: Sequence[str]
 
 
-@dataclass(frozen=True)
-class ShellLine:
+class ShellLine(NamedTuple):
     """A shell command, to run where answers are shown."""
 
     line: str
 
 
-@dataclass(frozen=True)
-class JobInfo:
+class JobInfo(NamedTuple):
     """A job's main facts."""
 
     name: str
@@ -187,15 +174,13 @@ class JobInfo:
     facts: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class HelpIndex:
+class HelpIndex(NamedTuple):
     """All commands, by chapter, and the extension's own."""
 
     groups: Mapping[Group, Sequence[Command]]
 
 
-@dataclass(frozen=True)
-class HelpPage:
+class HelpPage(NamedTuple):
     """One command."""
 
     command: Command

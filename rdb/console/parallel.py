@@ -32,7 +32,7 @@ def _(value: Bisected, out: Console) -> None:
         others = [(rank, str(rank), _short(answers[rank].text)) for rank in alike[1:]]
         show_likewise(others, out)
     said = {rank: replace(answers[rank], text="") for rank in found}
-    render(replace(value.outcome, answers={**answers, **said}), out)
+    render(value.outcome._replace(answers={**answers, **said}), out)
     out.print(Text(str(value.order), "bold"))
 
 

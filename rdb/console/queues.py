@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -19,8 +19,7 @@ _TOGETHER = 3  # that many messages that differ only in the other end share a li
 _MANY = 5  # that many messages under way on one channel share a line, which shows their number
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     """One line of one rank; ranks and events are separate from the other fields."""
 
     kind: str

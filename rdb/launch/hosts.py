@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rdb.errors import Usage
 
@@ -20,15 +20,13 @@ _MOST = 1 << 16  # most hosts that a name may stand for
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*\Z")  # neither an option nor special in a shell
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     name: str
     slots: int | None
     """Most ranks on the host; None: no limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     name: str
     ranks: int
 

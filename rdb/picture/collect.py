@@ -91,8 +91,7 @@ class Gathering(NamedTuple):
     """(index of the lane, index of the slice in it)"""
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A whole job.  Lanes, and slices in them, are named by their indices."""
 
     name: str

@@ -6,8 +6,8 @@ import os
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rdb.environment import for_rdb_exec
 from rdb.errors import DamagedRecording, VersionMismatch
@@ -18,8 +18,7 @@ _HEAD = struct.Struct("<QIIQ")  # struct image_header begins with magic, version
 _IMAGE = re.compile(r"ckpt-(\d{6,})\.img\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     number: int
     event: int
     at_ns: int  # CLOCK_REALTIME

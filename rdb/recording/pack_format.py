@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rdb.errors import DamagedRecording, VersionMismatch
 
@@ -47,15 +46,13 @@ _NAME_MAX = 255
 _PATH_MAX = 3000
 
 
-@dataclass(frozen=True, slots=True)
-class PackedFile:
+class PackedFile(NamedTuple):
     size_bytes: int
     data_bytes: int  # bytes in blocks that are not all zeros
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     job: str
     files: dict[str, PackedFile]
 

@@ -11,9 +11,8 @@ import stat
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, Unsupported
 from rdb.private import opener
@@ -46,8 +45,7 @@ Adder = Callable[[str, Path | bytes], None]
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest in a zip; constant: equal jobs give equal packs
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     """A pack that was written."""
 
     path: Path

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from rdb.errors import DamagedRecording, UnknownJob, Usage
 from rdb.recording.checkpoints import has_image
@@ -29,8 +30,7 @@ _CHILD = re.compile(r"child-([1-9]\d*)\Z")
 _FIRST_SEGMENT = "log-000000.seg"
 
 
-@dataclass(frozen=True)
-class ProcessName:
+class ProcessName(NamedTuple):
     """The parts of a name like `0.2:1`."""
 
     rank: int

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -332,7 +331,7 @@ class RankRecording:
                 size_bytes += length
             elif chunk.note in (Note.RECV, Note.EARLY):
                 if offset is not None:
-                    found = replace(Receive.of(record, chunk), offset=offset)
+                    found = Receive.of(record, chunk)._replace(offset=offset)
                 offset, size_bytes = None, 0
         return found
 

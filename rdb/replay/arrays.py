@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rdb.errors import Usage
@@ -26,8 +25,7 @@ class ArrayFound(NamedTuple):
         return cls(high, low, elements, first, tuple(nodes))
 
 
-@dataclass(frozen=True)
-class ArrayPlan:
+class ArrayPlan(NamedTuple):
     """EXTENTS: elements in each dimension, the fastest-changing dimension first.
 
     OPERANDS: (address, type, way from one element to the next, strides in bytes or the parameters

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.replay import protocol as wire
 from rdb.replay.arrays import ArrayPlan
 
 
-@dataclass(frozen=True)
-class Lookout:
+class Lookout(NamedTuple):
     """REGISTERS: bit n is set if the expression read register n of Gpr; MEMORY: (address, bytes)
     that it read."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.server.packets import PACKET_SIZE, escape
 from rdb.server.registers import TARGET_XML
@@ -12,8 +12,7 @@ from rdb.server.registers import TARGET_XML
 _AT_NULL, _AT_ENTRY = 0, 9
 
 
-@dataclass(frozen=True)
-class Objects:
+class Objects(NamedTuple):
     """The bytes of each object.  Only the threads change while a rank is served."""
 
     exec_file: str

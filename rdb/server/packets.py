@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 from collections import deque
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.trace import tracer
 
@@ -49,8 +49,7 @@ def frame(data: bytes) -> bytes:
     return b"$%s#%02x" % (data, sum(data) & 0xFF)
 
 
-@dataclass(frozen=True)
-class Packet:
+class Packet(NamedTuple):
     """One request, or an interrupt (the lone byte 0x03)."""
 
     data: bytes

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.errors import RdbError, system_errors
 from rdb.recording import RankRecording
@@ -32,8 +32,7 @@ _EARLY_S = 0.1
 _THINKING_S = 0.1  # after a stop GDB asks its questions without longer pauses
 
 
-@dataclass(frozen=True)
-class Failed:
+class Failed(NamedTuple):
     """A move that was not made; the rank is where it was."""
 
     reason: str = "diverged"
@@ -45,8 +44,7 @@ class Failed:
     thread: int = 0
 
 
-@dataclass(frozen=True)
-class Left:
+class Left(NamedTuple):
     """How a client left; `for_good`: no further client is served."""
 
     for_good: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.errors import RdbError
 from rdb.session.looking import Fields, Number
@@ -12,8 +12,7 @@ from rdb.session.merge import merge
 from rdb.session.ranks import Rank
 
 
-@dataclass(frozen=True)
-class Stats:
+class Stats(NamedTuple):
     """Statistics of a number over ranks; NaN is left out."""
 
     ranks: tuple[Rank, ...]

@@ -11,8 +11,8 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rdb.memory import memory
 from rdb.session.debugger import RankDebugger
@@ -34,8 +34,7 @@ def most_gdbs(present: int) -> int:
     return max(_LEAST, present + int(spare // _COST_BYTES))
 
 
-@dataclass(frozen=True)
-class _Left:
+class _Left(NamedTuple):
     state: RankState
     file: Path
     values: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.errors import RdbError
 from rdb.session.debugger import RankAnswer
@@ -13,8 +13,7 @@ from rdb.session.state import RankState
 RankSets = Mapping[str, tuple[Rank, ...]]
 
 
-@dataclass(frozen=True)
-class Visit:
+class Visit(NamedTuple):
     """What a command did to one rank."""
 
     before: RankState | None
@@ -28,8 +27,7 @@ class Visit:
         return None if state is None else state.history
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One command of the session."""
 
     number: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.errors import RdbError
 from rdb.session.gdb import GdbProcess
@@ -12,8 +12,7 @@ from rdb.session.mi import quote
 from rdb.session.stacks import Frame, parse_frames
 
 
-@dataclass(frozen=True)
-class Fields:
+class Fields(NamedTuple):
     """The members of a value, `.flow[2]` -> `0.5`, in their order; of a plain value one named "".
     `missing`: why others have no value."""
 
@@ -24,8 +23,7 @@ class Fields:
     """As in Number."""
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(NamedTuple):
     """The text that GDB prints for an expression, and its value; None: it is no number."""
 
     text: str

@@ -7,8 +7,7 @@ of by the token of the command.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from pygdbmi import gdbmiparser
 
@@ -17,8 +16,7 @@ from rdb.errors import RdbError
 Kind = Literal["result", "notify", "console", "log", "target", "output", "done"]
 
 
-@dataclass(frozen=True)
-class MiLine:
+class MiLine(NamedTuple):
     """One line that GDB wrote."""
 
     kind: Kind

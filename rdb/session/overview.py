@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.errors import RdbError
 from rdb.recording.state import DAMAGED, ProcessState
@@ -11,8 +11,7 @@ from rdb.session.session import Session
 from rdb.session.state import RankState
 
 
-@dataclass(frozen=True)
-class RankRow:
+class RankRow(NamedTuple):
     """One rank: its recording, and its state if it has been opened."""
 
     rank: Rank

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rdb.process_stat import lives, process_stat
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(NamedTuple):
     """A process, identified by pid and start time: pids are used again."""
 
     pid: int

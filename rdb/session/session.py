@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from rdb.errors import RdbError
 from rdb.recording import Process
@@ -75,8 +75,7 @@ class JobLike(Protocol):
     def process(self, rank: Rank, /) -> Process: ...
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The result of a command: answers by rank."""
 
     answers: Mapping[Rank, RankAnswer]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rdb.session.ranks import Rank, format_ranks
 from rdb.session.state import Place
@@ -16,8 +16,7 @@ _PROGRAM_END = 0x103000000000
 _SYSTEM = ("/usr/include/", "/usr/lib/")
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """One frame of a backtrace; `level` 0 is the innermost."""
 
     level: int

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rdb.timeline.alive import Alive
 from rdb.timeline.position import Position
@@ -16,8 +15,7 @@ NEIGHBOURS = 8
 _REASONS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(NamedTuple):
     """A question: evaluate the expression at this position."""
 
     position: Position

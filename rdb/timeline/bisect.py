@@ -22,7 +22,6 @@ undefined between good and bad.  The result is verified: good at `before`, bad a
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -74,8 +73,7 @@ class Looked(NamedTuple):
     why_undefined: str
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """Good at `before`; bad at `after`, which is one instruction later unless there is a gap."""
 
     before: Position

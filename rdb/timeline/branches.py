@@ -7,7 +7,7 @@ So a stopped copy of the replica is kept, and forked when the user returns.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.errors import Diverged
 from rdb.recording.log.syscalls import SYSCALLS
@@ -16,8 +16,7 @@ from rdb.timeline.position import Position
 from rdb.timeline.walker import Walker
 
 
-@dataclass(frozen=True, slots=True)
-class BranchPoint:
+class BranchPoint(NamedTuple):
     """One state in a branch; owns its replica."""
 
     number: int  # number of the branch
@@ -30,8 +29,7 @@ class BranchPoint:
         self.walker.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(NamedTuple):
     """Where the present branch left the recording."""
 
     number: int

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from rdb.errors import RdbError
 from rdb.replay.agent import FOREVER, Gpr, StopReason
@@ -35,8 +36,7 @@ class NotPlain(RdbError):
     """A call does not have the frame that the plan describes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The bytes to take at each call.  The frame's address is the stack pointer after the
     return."""
 

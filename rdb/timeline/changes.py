@@ -8,9 +8,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from rdb.errors import Diverged
 from rdb.replay.agent import FOREVER, Changed, Stop, StopReason
@@ -30,8 +30,7 @@ _LOOK_S = 0.2  # running time between two calls of `look`
 Look = Callable[[float], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """The position right after a change, and the bytes before and after it."""
 
     position: Position
@@ -41,8 +40,7 @@ class Change:
     by_event: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(NamedTuple):
     """The frame with the bytes ends on arrival at `addr` with condition `cond`."""
 
     addr: int

@@ -6,7 +6,7 @@ arrivals at a pc, which can be counted at native speed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.replay.agent import Gpr, StopReason
 from rdb.timeline.before import rarest
@@ -19,8 +19,7 @@ _REQUEST = 512
 _WINDOW = 4 * _REQUEST
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """The first instructions after a position."""
 
     steps: int

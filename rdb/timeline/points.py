@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.errors import RdbError
 from rdb.replay.agent import AgentClient, StopReason
@@ -14,21 +14,18 @@ _JUMP_LENGTH = 5  # jmp rel32
 _AWAY = 64  # bytes from the breakpoint; more than the longest instruction
 
 
-@dataclass(frozen=True, slots=True)
-class Breakpoint:
+class Breakpoint(NamedTuple):
     addr: int
     cond: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Watchpoint:
+class Watchpoint(NamedTuple):
     addr: int
     length: int
     kind: int
 
 
-@dataclass(frozen=True, slots=True)
-class Until:
+class Until(NamedTuple):
     """A motion to the next stop, forward or back, ends at `position` at the latest; PASSED: hits of
     watchpoints on the way do not count, and the motion goes on from there."""
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from rdb.errors import Diverged
 from rdb.recording.log.threads import NOBODY
@@ -41,8 +41,7 @@ class _Dense(Exception):
         self.hits = hits  # some of them were hits, so there is a last hit
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The position of a hit: at a breakpoint, or before the access that hit a watchpoint."""
 
     position: Position
@@ -75,8 +74,7 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Interval:
+class _Interval(NamedTuple):
     """The part from a snapshot to the search's target, or to the start of the next interval."""
 
     start: Walker

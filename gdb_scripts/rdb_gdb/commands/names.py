@@ -6,7 +6,7 @@ opened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import gdb
 
@@ -17,8 +17,7 @@ from . import bookmark, goto
 from .command import Command, command, typed
 
 
-@dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     number: int
     position: str
     where: str

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gdb
 
@@ -65,8 +64,7 @@ _X87_PUSHES = re.compile(r"fi?ld(s|ll?|t)|fld(1|z|pi|l2[te]|l[gn]2)|fbld")
 _X87_OF_TOP = ("fchs", "fabs", "fsqrt", "fsin", "fcos", "frndint")
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(NamedTuple):
     name: str
     operands: list[str]
     text: str

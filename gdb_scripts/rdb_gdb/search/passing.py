@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gdb
 
@@ -38,8 +37,7 @@ _PLAIN = (
 )
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(NamedTuple):
     """A variable or a part of one that the condition reads."""
 
     address: int

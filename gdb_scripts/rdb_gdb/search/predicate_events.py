@@ -12,7 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import gdb
 
@@ -60,8 +60,7 @@ def _is_of_log(part: str) -> tuple[bool, str]:
     return answer["of_events"], answer["hint"]
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     event: int
     search: Search
     elements: list[str] | None

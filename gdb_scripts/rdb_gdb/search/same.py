@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import gdb
 
@@ -43,8 +43,7 @@ def exactly() -> Iterator[None]:
             gdb.execute(f"set {name} {'on' if value else 'off'}", to_string=True)
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(NamedTuple):
     """A row of the server's answer, without the event."""
 
     place: int

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gdb
 
@@ -54,8 +53,7 @@ class _Watched(Judge):
         return None if value is None else self.text_of(value)
 
 
-@dataclass(frozen=True)
-class _Known:
+class _Known(NamedTuple):
     """From event `first` on the value does not change before event `until`, or `position`."""
 
     was: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import gdb
 
@@ -13,8 +13,7 @@ _ROW = re.compile(r"^(\d+):\s+([yn])\s+(?:(/\S+)\s+)?(.*?)(?:\n|$)")
 _OUT_OF_SCOPE = "cannot be evaluated in the current context"
 
 
-@dataclass(frozen=True)
-class Display:
+class Display(NamedTuple):
     number: int
     enabled: bool
     format: str

@@ -6,7 +6,6 @@ number stays what it was.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import gdb
@@ -40,10 +39,10 @@ def local(one: Variable, frame: Any) -> Variable | None:
         pointer = kind.code == gdb.TYPE_CODE_PTR and not _ends_with(frame, int(value))
         if not pointer and kind.code not in _NUMBERS:
             return None
-        return replace(one, kept=value, by_kept="($_rdb_at_{})")
+        return one._replace(kept=value, by_kept="($_rdb_at_{})")
     if _ends_with(frame, int(target)):
         return None
-    return replace(one, kept=target, by_kept="(*$_rdb_at_{})")
+    return one._replace(kept=target, by_kept="(*$_rdb_at_{})")
 
 
 def member(name: str, frame: Any) -> Variable:

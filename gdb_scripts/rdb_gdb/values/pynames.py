@@ -10,8 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gdb
 
@@ -28,8 +27,7 @@ _NOT_OWN = re.compile(r"<frozen |.*/(site-packages|dist-packages|lib/python3[^/]
 _STARTS = re.compile(r"<frozen (?!runpy>)")  # outermost frame of imports before the program
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(NamedTuple):
     """A local of FUNCTION, in FILE from line LINE on; or, if MODULE is not 0, a global in the dict
     at that address of the module named FUNCTION."""
 

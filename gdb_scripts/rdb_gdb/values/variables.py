@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gdb
 
@@ -30,8 +29,7 @@ from .own_frames import own_file, own_symtab
 from .words import names, replaced
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """A name of the expression, and the variable that it means."""
 
     name: str

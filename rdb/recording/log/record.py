@@ -7,8 +7,8 @@ import os
 import signal
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 NEVER = 1 << 62  # later than every event
 
@@ -109,8 +109,7 @@ class EndKind(IntEnum):
     BUDGET = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Bytes that an event wrote to upper memory at addr, or (addr 0) a note."""
 
     addr: int
@@ -206,8 +205,7 @@ class Record:
         return f"Record({self.kind.name}, nr={self.nr}, event={self.event}, result={self.result})"
 
 
-@dataclass(frozen=True, slots=True)
-class Receive:
+class Receive(NamedTuple):
     """A message that an event received, or sent: then `source` is the destination."""
 
     event: int
@@ -255,8 +253,7 @@ def signed32(value: int) -> int:
     return low - (1 << 32) if low >> 31 else low
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """How a recording ends: exit code, signal or errno in `value`, the reason in `text`."""
 
     kind: EndKind

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.recording.log.index import LogIndex
 from rdb.recording.log.record import Kind, Note
@@ -21,8 +21,7 @@ _SYS_CLONE, _SYS_EXIT, _SYS_CLONE3 = 56, 60, 435
 _NOTE_THREAD = struct.Struct("<I")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedThread:
+class RecordedThread(NamedTuple):
     """A thread.  Numbers follow the order of creation and are not used again."""
 
     number: int

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 from rdb.recording.log.describe import mpi_functions
 
@@ -31,8 +32,7 @@ def lock_calls() -> dict[int, str]:
     return {int(one["nr"]): one["name"] for one in mpi_functions() if one["name"] in _CALLS}
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """The time from a lock to its unlock."""
 
     unlocked: int

@@ -8,13 +8,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.recording.log.library import log_library
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """A message in memory of its receiver, of which the log has a hash (struct log_payload)."""
 
     event: int
@@ -31,8 +31,7 @@ class Payload:
     """Number of the receive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A part of a message that the sender's log holds."""
 
     segment: int

@@ -9,8 +9,7 @@ import ast
 import itertools
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from rdb.recording.query.texts import TEXTS
 
@@ -38,8 +37,7 @@ def calculates(op: ast.operator) -> bool:
     return type(op) in _ARITHMETIC
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """The source of a value."""
 
     source: str
@@ -60,55 +58,47 @@ class Names(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A node of a query's tree: a field of the event."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A node: the event's name, kind or call."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class Constant:
+class Constant(NamedTuple):
     value: Any
 
 
-@dataclass(frozen=True)
-class Many:
+class Many(NamedTuple):
     """Values that another one is looked for in."""
 
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
-class Junction:
+class Junction(NamedTuple):
     """`and`, `or`, `not`, by their spelling."""
 
     word: str
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     parts: tuple[Node, ...]
     ops: tuple[type[ast.cmpop], ...]
 
 
-@dataclass(frozen=True)
-class Calculation:
+class Calculation(NamedTuple):
     left: Node
     op: type[ast.operator]
     right: Node
 
 
-@dataclass(frozen=True)
-class Negative:
+class Negative(NamedTuple):
     inner: Node
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rdb.recording.log.record import Record
 from rdb.recording.query.columns import Call, Compiled, compiled
@@ -20,8 +20,7 @@ Part = tuple[int, range]
 """The place of a record, and consecutive events of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEvents:
+class FoundEvents(NamedTuple):
     """Consecutive events of one record."""
 
     record: Record
