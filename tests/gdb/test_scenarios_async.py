@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAMS, Build, Rdb
+from conftest import PROGRAMS, SAMPLE, Build, Rdb
 from gdbdriver import Gdb, Recorded
 from scenario import everything, go
 
-REPLAYS = 20
+REPLAYS = 5 if SAMPLE else 20
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,13 @@ import re
 import time
 
 import pytest
-from conftest import PROGRAMS, Build
+from conftest import PROGRAMS, SAMPLE, Build
 from faults import EVERYTHING
 from gdbdriver import Gdb, GdbError, Recorded
 from scenario import everything, go
 
-TURNS = 10_000_000
-SCRAMBLES = 60_000_000_000 if EVERYTHING else 2_000_000_000  # half a minute and more; seconds
+TURNS = 2_000_000 if SAMPLE else 10_000_000
+SCRAMBLES = 60_000_000_000 if EVERYTHING else 1_000_000_000  # half a minute and more; seconds
 SLOWER = "no hardware watchpoint is left for"
 
 
