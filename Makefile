@@ -105,21 +105,23 @@ demo: dev
 demo-verbs: dev
 	@$(BIN)/python3 -m demos.credits.demo
 
-# Three files of tests at a time: much of a test is waiting.  ARGS=-n0 runs one after the other.
+# Twice as many files of tests at a time as processors: much of a test is waiting.  ARGS=-n0 runs one
+# after the other.
+PYTEST := $(BIN)/python3 -m pytest -q -n $$((2 * $$(nproc))) --dist loadfile
 # pytest's closing line is the last one; its exit code is ours.
 test: dev
-	@RDB_TEST_SAMPLE=1 $(BIN)/python3 -m pytest -q -n 3 --dist loadfile $(ARGS)
+	@RDB_TEST_SAMPLE=1 $(PYTEST) $(ARGS)
 
 # With all variants of each test.
 test-whole: dev
-	@$(BIN)/python3 -m pytest -q -n 3 --dist loadfile $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 # A folder of tests/ without a suite of its own.
 LAYERS := $(filter-out $(patsubst tests/%/,%,$(dir $(wildcard tests/*/__init__.py))), \
   $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py)))))
 test-layer: dev
 	@[ -n "$(filter $(LAYERS),$(L))" ] || { echo "make test-layer L=FOLDER, one of: $(LAYERS)" >&2; exit 2; }
-	@$(BIN)/python3 -m pytest -q -n 3 --dist loadfile tests/$(L) $(ARGS)
+	@$(PYTEST) tests/$(L) $(ARGS)
 
 # What `pip wheel .` builds, installed beside nothing else: records a program, replays it, and builds for an MPI.
 test-wheel: dev
