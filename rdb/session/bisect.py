@@ -26,6 +26,7 @@ from rdb.session.ending import side_by_side
 from rdb.session.mi import json_answer
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
+from rdb.session.starts import Starts
 
 _AT_ONCE = 2
 _PROGRESS = re.compile(r"bisect: (\d+)%(?:, event \d+)?(?:; (.+))?")
@@ -177,6 +178,8 @@ async def bisect(
     slots = asyncio.Semaphore(jobs or max(cores, _AT_ONCE))
     each = max(cores // max(len(ranks), 1), 1)  # processors for each rank
     options = f"--json --progress --jobs {each} {'--last' if last else ''} {options}"
+    # Else each GDB has a processor for reading the symbols.
+    starts = Starts(job, at_end=True, forks=len(ranks) > cores)
 
     async def one(rank: Rank) -> Found | NotFound:
         async with slots:
@@ -184,7 +187,7 @@ async def bisect(
                 if interrupt.pressed:
                     raise RdbError("Interrupted; nothing is known yet.")
                 answer: Found | NotFound = await _search(
-                    job, messages, expression, rank, options, progress, interrupt
+                    job, messages, starts, expression, rank, options, progress, interrupt
                 )
             except RdbError as error:
                 nowhere = isinstance(error, _Nowhere)
@@ -194,7 +197,10 @@ async def bisect(
             progress(rank, 1.0, "")
         return answer
 
-    answers = await side_by_side(map(one, ranks))
+    try:
+        answers = await side_by_side(map(one, ranks))
+    finally:
+        await starts.close()
     found = [answer for answer in answers if isinstance(answer, Found)]
     order = CausalOrder({one.rank: 0 for one in found})
     if len(found) > 1:  # reads all logs
@@ -223,6 +229,7 @@ def _event(found: Found) -> int:
 async def _search(
     job: JobLike,
     messages: Messages,
+    starts: Starts,
     expression: str,
     rank: Rank,
     options: str,
@@ -235,7 +242,7 @@ async def _search(
             share, so_far = shares[-1]
             progress(rank, int(share) / 100, so_far)
 
-    debugger = await RankDebugger.open(str(job.path), rank, address=job.address(rank))
+    debugger = await starts.open(rank)
     try:
         answer = await interrupt.run(debugger, f"bisect {options} {expression}", heard)
         if answer.error is not None:
