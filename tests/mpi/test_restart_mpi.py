@@ -148,6 +148,13 @@ def test_cuts_are_consistent(live: Recorded) -> None:
     assert under_way > 30  # it is worth the trouble
 
 
+def test_messages_of_one_event_are_told_apart(requests: Recorded) -> None:
+    """By their numbers among the sends of MPI_Startall, which also starts receives."""
+    messages = Traffic(requests.job).messages
+    assert len({(one.source, one.sent) for one in messages}) < len(messages)
+    assert len({(one.source, one.sent, one.which) for one in messages}) == len(messages)
+
+
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_whoever_has_found_a_message_knows_that_it_was_sent(
     tmp_path: Path, build: Build, mpi: str

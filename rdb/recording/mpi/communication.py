@@ -192,11 +192,9 @@ class RankCommunication:
         if place >= self.count:
             return place - self.count
         event, before = self.event(place), 0
-        while place - before > 0:
-            item = self.item(place - before - 1)
-            if item.event != event or item.what != What.SEND:
-                break
-            before += 1
+        while place > 0 and self.event(place - 1) == event:
+            place -= 1
+            before += self.item(place).what == What.SEND  # receives that it posted are between
         return before
 
     def unfinished(self) -> list[int]:

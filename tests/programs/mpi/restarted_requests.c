@@ -65,8 +65,8 @@ int main(int argc, char **argv)
 	sum = rank;
 	MPI_Op_create(mixed, 1, &op);
 	for (int k = 0; k < 2; k++) {
-		MPI_Send_init(out[k], LENGTH, MPI_LONG, right, k, world, &lasting[k]);
-		MPI_Recv_init(in[k], LENGTH, MPI_LONG, left, k, world, &lasting[2 + k]);
+		MPI_Send_init(out[k], LENGTH, MPI_LONG, right, k, world, &lasting[2 * k]);
+		MPI_Recv_init(in[k], LENGTH, MPI_LONG, left, k, world, &lasting[2 * k + 1]);
 	}
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int k = 0; k < 2; k++)
@@ -97,13 +97,13 @@ int main(int argc, char **argv)
 		add(in[1], LENGTH);
 		MPI_Cancel(&never);
 		do
-			MPI_Test(&lasting[2], &flag, &status);
+			MPI_Test(&lasting[1], &flag, &status);
 		while (!flag);
 		add(in[0], LENGTH);
 		MPI_Wait(&never, &status);
 		MPI_Test_cancelled(&status, &flag);
 		sum += flag;
-		MPI_Waitall(2, lasting, MPI_STATUSES_IGNORE);
+		MPI_Waitall(4, lasting, MPI_STATUSES_IGNORE);
 		MPI_Imrecv(bytes, LENGTH, MPI_LONG, &message, &matched);
 		MPI_Wait(&copying, MPI_STATUS_IGNORE);
 		MPI_Waitall(3, collective, MPI_STATUSES_IGNORE);
