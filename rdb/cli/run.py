@@ -22,14 +22,7 @@ from rdb.launch.command import (
     rdb_exec_line,
 )
 from rdb.launch.hca import hca_options
-from rdb.launch.limits import (
-    CHAOS_NEEDS_LOG,
-    LEAN_NEEDS_ALL,
-    ORDER_HINT,
-    ORDER_NEEDS_ALL,
-    check_limit,
-    write_kept_budget,
-)
+from rdb.launch.limits import check_limit, check_record, write_kept_budget
 from rdb.launch.mpi import is_hydra
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program, look_up
@@ -64,29 +57,13 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
         mpi = rest.pop(0)[len("--mpi=") :]
     if rest[:1] != ["--"]:
         return None
-    return SimpleNamespace(
-        name=name,
-        n=ranks,
-        hash_every=None,
-        check=None,
-        checkpoint_every=None,
-        keep=None,
-        log_budget=None,
-        kept_budget=None,
-        slice=None,
-        chaos=False,
-        record=record,
-        lax=False,
-        no_children=False,
-        cpu=None,
-        hca=hca,
-        mpi=mpi,
-        mtbf=None,
-        launcher_arg=[],
-        hosts=None,
-        launcher=None,
-        program=rest,
+    unset = (
+        *("hash_every", "check", "checkpoint_every", "keep", "log_budget", "kept_budget", "slice"),
+        *("cpu", "mtbf", "hosts", "launcher"),
     )
+    flags = dict.fromkeys(("chaos", "lax", "no_children"), False)
+    asked = {"name": name, "n": ranks, "record": record, "hca": hca, "mpi": mpi}
+    return SimpleNamespace(**dict.fromkeys(unset), **flags, **asked, launcher_arg=[], program=rest)
 
 
 def run_command(args: SimpleNamespace) -> int:
@@ -254,6 +231,7 @@ def _options(args: SimpleNamespace) -> list[str]:
     """Options that `rdb exec` and rdb-exec have in common."""
     if args.mtbf is not None and args.checkpoint_every != "auto":
         raise Usage("run: --mtbf SECONDS is for --checkpoint-every auto")
+    check_record(args.record, args.keep is not None, args.chaos)
     options = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
     for option, value in (
         ("--checkpoint-every", args.checkpoint_every),
@@ -267,19 +245,10 @@ def _options(args: SimpleNamespace) -> list[str]:
             continue
         options += [] if value is None else [option, check_limit(option, value)]
     options += [] if args.slice is None else ["--slice", str(args.slice)]
-    if args.chaos and args.record == "off":
-        raise Usage(CHAOS_NEEDS_LOG)
     options += ["--chaos"] if args.chaos else []
     options += [] if args.check is None else ["--check", args.check]
-    options += ["--record=off"] if args.record == "off" and args.n is not None else []
-    if args.record == "order":
-        if args.keep is not None:
-            raise Usage(ORDER_NEEDS_ALL, ORDER_HINT)
-        options += ["--record=order"]
-    if args.record == "lean":
-        if args.keep is not None:
-            raise Usage(LEAN_NEEDS_ALL, ORDER_HINT)
-        options += ["--record=lean"]
+    if args.record in ("order", "lean") or (args.record == "off" and args.n is not None):
+        options += [f"--record={args.record}"]
     options += ["--lax"] if args.lax else []
     options += ["--no-children"] if args.no_children else []
     options += ["--cpu", args.cpu] if args.cpu else []

@@ -17,6 +17,7 @@ _LIB = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "_lib"))
 # --cpu of rdb-exec: the highest level that the program sees (base/cpu_features.h).
 CPU_CHOICES = ("native", "x86-64-v3", "x86-64-v2")
 CHECK_CHOICES = ("sample", "full", "off")
+RECORD_CHOICES = ("full", "order", "lean", "off")
 LAUNCHERS = ("mpirun", "srun", "ssh")
 
 

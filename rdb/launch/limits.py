@@ -10,11 +10,11 @@ import os
 from rdb.errors import Usage
 from rdb.private import opener
 
-CHAOS_NEEDS_LOG = "--chaos needs a recording, not --record=off"
 # A replay of the whole job starts at the job's beginning.
-ORDER_NEEDS_ALL = "--keep and --record=order: --keep drops the beginning, which rdb expand needs"
-LEAN_NEEDS_ALL = "--keep and --record=lean: --keep drops what other ranks' messages are made from"
-ORDER_HINT = "use only one of them, or --log-budget"
+_NEED_ALL = {
+    "order": "--keep drops the beginning, which rdb expand needs",
+    "lean": "--keep drops what other ranks' messages are made from",
+}
 
 _UNITS = {
     "--checkpoint-every": ("", "events", "KB", "MB", "GB", "s"),
@@ -38,6 +38,15 @@ def check_limit(option: str, text: str) -> str:
     if option in ("--log-budget", "--kept-budget"):
         raise Usage(f"{option} {text}: write 500MB or 2GB")
     raise Usage(f"--keep {text}: write 4checkpoints, 500MB or 60s")
+
+
+def check_record(record: str, keep: bool, chaos: bool) -> None:
+    """Usage: --record=RECORD excludes an option."""
+    if keep and record in _NEED_ALL:
+        hint = "use only one of them, or --log-budget"
+        raise Usage(f"--keep and --record={record}: {_NEED_ALL[record]}", hint)
+    if chaos and record == "off":
+        raise Usage("--chaos needs a recording, not --record=off")
 
 
 _BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
