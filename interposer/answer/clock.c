@@ -8,7 +8,6 @@
 #include "crossing/clock_row.h"
 #include "answer/clock_ids.h"
 #include "task/polling.h"
-#include "text/traps.h"
 
 static int64_t clock_ns(clockid_t clock)
 {

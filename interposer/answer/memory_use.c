@@ -1,5 +1,4 @@
 #include "answer/memory_use.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>

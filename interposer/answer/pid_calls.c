@@ -18,7 +18,6 @@
 #include <unistd.h>
 #include "answer/clock_ids.h"
 #include "answer/path_argument.h"
-#include "base/descriptors.h"
 #include "base/pids.h"
 #include "base/user.h"
 #include "task/signals.h"

@@ -18,7 +18,6 @@
 #include "crossing/filters.h"
 #include "base/user.h"
 #include "crossing/piling.h"
-#include "base/cpu_features.h"
 #include "space/floors.h"
 #include "task/envoy.h"
 #include "space/device_memory.h"

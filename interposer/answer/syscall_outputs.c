@@ -11,7 +11,6 @@
 #include <sys/uio.h>
 #include <time.h>
 #include "base/descriptor_table.h"
-#include "base/pids.h"
 #include "base/user.h"
 #include "task/signals.h"
 #include "task/thread.h"

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <linux/sched.h>
 #include <fcntl.h>
@@ -7,7 +6,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #include "arch/registers.h"
 #include "task/blocking.h"

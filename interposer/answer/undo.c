@@ -11,7 +11,6 @@
 #include "answer/attributes.h"
 #include "answer/kept_files.h"
 #include "base/crc32c.h"
-#include "base/descriptors.h"
 #include "base/fnv.h"
 #include "base/lower.h"
 #include "base/monotonic.h"

@@ -1,5 +1,4 @@
 /* rdb-exec --probe: prints what this machine can do as one JSON line. */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>

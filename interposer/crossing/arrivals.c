@@ -1,7 +1,5 @@
 #include "crossing/arrivals.h"
-#include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -269,7 +269,8 @@ static void on_resume(int sig, siginfo_t *info, void *ctx)
 	leave_lower(uc, fs);
 }
 
-void boundary_started(ucontext_t *uc)
+/* Event 0: logging or replaying starts here. */
+static void boundary_started(ucontext_t *uc)
 {
 	lower.started = true;
 	lower.event = 0;

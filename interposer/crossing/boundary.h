@@ -20,10 +20,8 @@ void boundary_resume(void (*fill)(ucontext_t *uc)) __attribute__((noreturn));
 /* The calling thread's signals are handled on t's stack from now on.  0 or -errno. */
 struct thread;
 int boundary_signal_stack(const struct thread *t);
-/* Event 0: the program's entry point is reached (both modes start logging/replaying here). */
-void boundary_started(ucontext_t *uc);
-/* The same at the system call before which uc stands, when a constructor makes a thread or a process: an image
- * of the entry point would hold threads inside of calls that are in no log. */
+/* Event 0 at the system call before which uc stands, not at the entry point, when a constructor makes a thread or
+ * a process: an image of the entry point would hold threads inside of calls that are in no log. */
 void boundary_started_early(ucontext_t *uc);
 /* Event 0 of a recording: its record, its image. */
 void boundary_begin(ucontext_t *uc);

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include "space/arena.h"
 #include "crossing/arrivals.h"
@@ -206,19 +205,14 @@ void event_waits(void)
 	append(&asked, lower.event);
 }
 
-void event_beside(enum log_kind kind, const uint64_t *args, unsigned n)
+void event_end_of_file(const uint64_t range[2])
 {
 	struct event ev;
 	memset(&ev, 0, offsetof(struct event, notes));
-	ev.kind = (uint16_t)kind;
-	ev.nargs = (uint16_t)n;
-	memcpy(ev.args, args, n * sizeof(*args));
+	ev.kind = LOG_ENDS;
+	ev.nargs = 2;
+	memcpy(ev.args, range, 2 * sizeof(*range));
 	append(&ev, lower.event);
-}
-
-void event_end_of_file(const uint64_t range[2])
-{
-	event_beside(LOG_ENDS, range, 2);
 }
 
 void event_mark(enum log_kind kind)

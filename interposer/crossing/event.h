@@ -20,8 +20,6 @@ void event_end(struct event *ev);
 void event_logged(const struct event *ev);
 /* Logs a record with nothing but a kind and the present event's number. */
 void event_mark(enum log_kind kind);
-/* The same with arguments. */
-void event_beside(enum log_kind kind, const uint64_t *args, unsigned n);
 /* Logs LOG_ENDS. */
 void event_end_of_file(const uint64_t range[2]);
 /* Logs that checkpoint `number` is of the present event, and how long the program stood still for it. */

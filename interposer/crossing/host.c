@@ -1,14 +1,12 @@
 /* Plug-ins: loading them, and what the boundary offers them (host.h). */
 #include <dlfcn.h>
 #include <signal.h>
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "crossing/arrivals.h"
 #include "crossing/schedule.h"
 #include "crossing/boundary.h"

@@ -1,6 +1,5 @@
 /* Images are dropped by whole chains, the oldest first, so that no image loses one that it needs; then the
  * segments before the place where the oldest image's log begins. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

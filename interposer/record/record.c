@@ -2,7 +2,6 @@
 #include "crossing/boundary.h"
 #include "record/checkpoints.h"
 #include "task/baton.h"
-#include "task/thread.h"
 
 static void answered(ucontext_t *uc)
 {

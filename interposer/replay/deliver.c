@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
-#include "base/descriptors.h"
 #include "interface/agent.h"
 #include "base/lower.h"
 #include "replay/payload.h"

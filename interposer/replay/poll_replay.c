@@ -6,7 +6,6 @@
 #include "replay/spin_detect.h"
 #include "log/log_reader.h"
 #include "replay/replay.h"
-#include "task/thread.h"
 
 enum { INSTRUCTIONS = 20000 };
 

@@ -1,7 +1,6 @@
 #include "arch/registers.h"
 #include "seek/stepping_state.h"
 #include "crossing/boundary.h"
-#include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 #define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))
 

@@ -1,5 +1,4 @@
 #include "task/envoy.h"
-#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 #include "task/halt.h"
-#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "base/pids.h"
 #include "task/baton.h"

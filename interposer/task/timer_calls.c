@@ -1,5 +1,4 @@
 #include "task/timer_calls.h"
-#include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -7,7 +6,6 @@
 #include "task/signal_frame.h"
 #include "task/signal_queue.h"
 #include "task/signals.h"
-#include "task/thread.h"
 
 enum { TRIES = 100000, OTHERS = 16 };
 

@@ -9,7 +9,6 @@
 #include "restart/process/timers.h"
 #include "base/pids.h"
 #include "base/descriptors.h"
-#include "answer/process.h"
 #include "task/signal_frame.h"
 #include "task/signals.h"
 #include "task/thread.h"

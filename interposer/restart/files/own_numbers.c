@@ -1,5 +1,4 @@
 #include "restart/files/own_numbers.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <netinet/in.h>

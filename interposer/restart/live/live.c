@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,7 +11,6 @@
 #include "crossing/hot_sites.h"
 #include "text/hot_stubs.h"
 #include "restart/process/attributes.h"
-#include "restart/base/branch_file.h"
 #include "restart/files/file_locks.h"
 #include "restart/live/live_threads.h"
 #include "restart/copies/mapped_files.h"

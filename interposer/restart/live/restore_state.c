@@ -25,7 +25,6 @@
 #include "base/crc32c.h"
 #include "base/pids.h"
 #include "base/private.h"
-#include "log/log_writer.h"
 #include "base/descriptors.h"
 #include "space/side_files.h"
 #include "task/signal_queue.h"

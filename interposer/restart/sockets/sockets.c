@@ -1,14 +1,11 @@
 #include "restart/sockets/sockets.h"
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include "restart/base/cut.h"
 #include "restart/sockets/socket_streams.h"

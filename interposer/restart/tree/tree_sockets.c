@@ -1,5 +1,4 @@
 #include "restart/tree/tree_sockets.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

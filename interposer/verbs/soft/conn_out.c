@@ -6,7 +6,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "conn.h"
-#include "progress.h"
 
 static struct hca_piece *piece(struct hca_conn *c, unsigned i)
 {

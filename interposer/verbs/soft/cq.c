@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cq.h"
-#include "progress.h"
 #include "qp.h"
 
 int hca_create_cq(void *context, int *cqe, void *channel, int vector, void **out)

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include "conn.h"
 #include "progress.h"
 

@@ -1,7 +1,6 @@
 /* A queue pair's states: the legal transitions, with the attributes each must and may set (InfiniBand
  * Architecture Specification, volume 1, 10.3.1 and 11.2.5.2; ibv_modify_qp(3)). */
 #include <errno.h>
-#include <stdlib.h>
 #include "../qp_attr.h"
 #include "conn.h"
 #include "progress.h"

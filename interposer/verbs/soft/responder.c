@@ -1,6 +1,4 @@
 /* The receiving side of RC and UC: messages go to posted receives or to registered memory. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include "conn.h"
 #include "qp.h"

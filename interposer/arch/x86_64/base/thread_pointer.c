@@ -4,7 +4,6 @@
 #include <asm/prctl.h>
 #include <errno.h>
 #include <signal.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "arch/registers.h"

@@ -4,7 +4,6 @@
  * written at the call that completes the receive, which is an event.  A datatype with gaps is received as MPI_PACKED
  * and unpacked then, because the program may write to the gaps in the meantime.
  */
-#include "lower/objects/large.h"
 #include "lower/objects/pending.h"
 #include "lower/objects/staged_read.h"
 #include "lower/core/lean.h"

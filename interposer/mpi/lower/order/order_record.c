@@ -1,7 +1,6 @@
 /* Recording with --record=order: finds out which bytes a whole-job replay makes again (order_expand.c), so that the log
  * holds only their hash; and refuses calls that it cannot make again. */
 #include <pthread.h>
-#include <stdio.h>
 #include "lower/order/order_expand.h"
 
 enum { FUNCTIONS = 1024 };

@@ -2,7 +2,6 @@
 #include "lower/objects/staged_read.h"
 #include "lower/objects/pending.h"
 #include "lower/restart/restart.h"
-#include "lower/checkpoint/coordinated.h"
 
 struct pending *restart_first, **restart_last = &restart_first;
 bool restart_later;

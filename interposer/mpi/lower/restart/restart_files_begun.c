@@ -1,7 +1,6 @@
 /* State of MPI files at the beginning of a branch, for restarts of it: open files with their views and pointers
  * (mpi-files-open), as text for the plan (mpi-files-begun), and copies of the files that the job has written
  * (mpi-was-N, made by the first rank). */
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 #include "lower/restart/restart_files.h"
