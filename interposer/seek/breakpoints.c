@@ -29,6 +29,9 @@ static uint8_t conditions[ENTRIES][CONDITION];
 static uint64_t target_addr;
 static uint64_t mark_addr;
 static unsigned nplaces;
+#define each_place(p) \
+	for (unsigned i_ = 0, left_ = nplaces; left_; i_++) \
+		for (struct place *p = places[i_].used && left_-- ? &places[i_] : NULL; p; p = NULL)
 
 static unsigned slot_of(uint64_t addr)
 {
@@ -268,45 +271,29 @@ void breakpoint_remove(struct place *p)
 
 void breakpoints_insert(void)
 {
-	for (unsigned i = 0, left = nplaces; left; i++) {
-		if (!places[i].used)
-			continue;
-		breakpoint_insert(&places[i]);
-		left--;
-	}
+	each_place(p)
+		breakpoint_insert(p);
 }
 
 void breakpoints_remove(void)
 {
-	for (unsigned i = 0, left = nplaces; left; i++) {
-		if (!places[i].used)
-			continue;
-		breakpoint_remove(&places[i]);
-		left--;
-	}
+	each_place(p)
+		breakpoint_remove(p);
 }
 
 void breakpoints_forget(uint64_t start, uint64_t end)
 {
-	for (unsigned i = 0, left = nplaces; left; i++) {
-		if (!places[i].used)
+	each_place(p) {
+		if (p->addr < start || p->addr >= end)
 			continue;
-		if (places[i].addr >= start && places[i].addr < end) {
-			places[i].inserted = places[i].lifted = false;
-			patch_drop(PATCH_BREAKPOINT, places[i].addr);
-		}
-		left--;
+		p->inserted = p->lifted = false;
+		patch_drop(PATCH_BREAKPOINT, p->addr);
 	}
 }
 
 void breakpoints_lift(uint64_t start, uint64_t end)
 {
-	for (unsigned i = 0, left = nplaces; left; i++) {
-		struct place *p = &places[i];
-
-		if (!p->used)
-			continue;
-		left--;
+	each_place(p) {
 		if (!p->inserted || p->lifted || p->carried || (!p->guarded && (p->addr < start || p->addr >= end)))
 			continue;
 		breakpoint_remove(p);
@@ -316,12 +303,7 @@ void breakpoints_lift(uint64_t start, uint64_t end)
 
 void breakpoints_lower(void)
 {
-	for (unsigned i = 0, left = nplaces; left; i++) {
-		struct place *p = &places[i];
-
-		if (!p->used)
-			continue;
-		left--;
+	each_place(p) {
 		if (!p->lifted)
 			continue;
 		p->inserted = p->lifted = false;

@@ -155,7 +155,8 @@ static void end(void)
 		if (pairs[i])
 			need(hca_destroy_qp(pairs[i]));
 	memset(pairs, 0, sizeof(pairs));
-	list_each(l, &hca.conns) hca_conn_fail(list_entry(l, struct hca_conn, link), NULL);
+	list_each(struct hca_conn, c, &hca.conns, link)
+		hca_conn_fail(c, NULL);
 	hca_conns_bury();
 	need(hca_dealloc_mw(window));
 	for (unsigned i = 0; i < REGIONS; i++) {
@@ -191,10 +192,10 @@ static uint32_t some_rkey(uint8_t b)
 /* A header whose fields fit, but for the few that the input wants otherwise. */
 static void send_frame(void)
 {
-	static const uint8_t ops[] = {FRAME_SEND,      FRAME_WRITE,    FRAME_READ,      FRAME_CMP_SWAP,
-				      FRAME_FETCH_ADD, FRAME_DATAGRAM, FRAME_ACK,       FRAME_NAK,
-				      FRAME_RNR,       FRAME_DROPPED,  FRAME_READ_DATA, FRAME_ATOMIC_DATA,
-				      FRAME_SEND,      FRAME_MULTICAST, FRAME_CM,       0};
+	static const uint8_t ops[] = {FRAME_SEND,      FRAME_WRITE,     FRAME_READ,      FRAME_CMP_SWAP,
+				      FRAME_FETCH_ADD, FRAME_DATAGRAM,  FRAME_ACK,       FRAME_NAK,
+				      FRAME_RNR,       FRAME_DROPPED,   FRAME_READ_DATA, FRAME_ATOMIC_DATA,
+				      FRAME_SEND,      FRAME_MULTICAST, FRAME_CM,        0};
 	static const uint32_t totals[] = {0,  1,    8,   64,  100,  2999,       3000,   3001,
 					  40, 4096, 200, 201, 5000, 0x80000000, 300000, 16};
 	static const struct frame first;

@@ -75,12 +75,10 @@ void cm_event_say(struct cm_id *c, enum rdma_cm_event_type type, int status)
 /* Takes an event of this id, or a connection request to it, out of the queue. */
 static struct cm_event *take_event(const struct cm_id *c)
 {
-	list_each(l, &c->channel->events)
-	{
-		struct cm_event *e = list_entry(l, struct cm_event, link);
+	list_each(struct cm_event, e, &c->channel->events, link) {
 		if (e->event.id != &c->id && e->event.listen_id != &c->id)
 			continue;
-		list_remove(l);
+		list_remove(&e->link);
 		return e;
 	}
 	return NULL;
@@ -101,13 +99,11 @@ void cm_events_forget(struct cm_id *c)
 
 void cm_events_move(struct cm_id *c, struct cm_channel *to)
 {
-	list_each(l, &c->channel->events)
-	{
-		struct cm_event *e = list_entry(l, struct cm_event, link);
+	list_each(struct cm_event, e, &c->channel->events, link) {
 		if (e->event.id != &c->id)
 			continue;
-		list_remove(l);
-		list_append(&to->events, l);
+		list_remove(&e->link);
+		list_append(&to->events, &e->link);
 	}
 	set_awake(c->channel);
 	set_awake(to);

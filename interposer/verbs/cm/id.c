@@ -60,9 +60,7 @@ EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id 
 
 static void forget_embryos(const struct cm_id *listener)
 {
-	list_each(l, &cm_ids)
-	{
-		struct cm_id *c = list_entry(l, struct cm_id, link);
+	list_each(struct cm_id, c, &cm_ids, link) {
 		if (c->state == CM_EMBRYO && c->listener == listener)
 			cm_id_free(c);
 	}

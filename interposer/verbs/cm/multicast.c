@@ -123,9 +123,7 @@ EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr)
 {
 	int error = EADDRNOTAVAIL;
 	pthread_mutex_lock(&cm_lock);
-	list_each(l, &joined)
-	{
-		struct membership *m = list_entry(l, struct membership, link);
+	list_each(struct membership, m, &joined, link) {
 		if (m->id != cm_of(id) || memcmp(&m->addr, addr, cm_address_len(addr)))
 			continue;
 		error = m->qp ? ibv_detach_mcast(m->qp, &m->gid, 0) : 0;
@@ -138,9 +136,7 @@ EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr)
 
 void cm_multicast_forget(const struct cm_id *c)
 {
-	list_each(l, &joined)
-	{
-		struct membership *m = list_entry(l, struct membership, link);
+	list_each(struct membership, m, &joined, link) {
 		if (m->id == c)
 			forget(m);
 	}

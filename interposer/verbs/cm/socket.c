@@ -287,7 +287,9 @@ static void accept_one(struct cm_id *listener)
 /* False: an earlier event of the same round has freed it. */
 static bool still_there(const struct cm_id *c)
 {
-	list_each(l, &cm_ids) if (list_entry(l, struct cm_id, link) == c) return true;
+	list_each(struct cm_id, known, &cm_ids, link)
+		if (known == c)
+			return true;
 	return false;
 }
 

@@ -63,12 +63,10 @@ int hca_async_event(void *context, int *type, void **object, int *port)
 
 void hca_async_forget(struct hca_context *c, const void *object)
 {
-	list_each(l, &c->events)
-	{
-		struct async_event *e = list_entry(l, struct async_event, link);
+	list_each(struct async_event, e, &c->events, link) {
 		if (object && e->object != object)
 			continue;
-		list_remove(l);
+		list_remove(&e->link);
 		free(e);
 	}
 	hca_flag_set(c->async_fd, &c->signalled, !list_empty(&c->events));

@@ -39,9 +39,7 @@ static struct hca_conn *make(int fd, uint32_t ip, uint16_t port, bool initiator)
 static struct hca_conn *find(uint32_t ip, uint16_t port)
 {
 	struct hca_conn *best = NULL;
-	list_each(l, &hca.conns)
-	{
-		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+	list_each(struct hca_conn, c, &hca.conns, link) {
 		if (c->state == CONN_DEAD || c->ip != ip || c->port != port || (c->state != CONN_UP && !c->initiator))
 			continue;
 		if (c->state == CONN_UP)
@@ -162,13 +160,11 @@ void hca_conn_fail(struct hca_conn *c, const char *why)
 
 void hca_conns_bury(void)
 {
-	list_each(l, &hca.conns)
-	{
-		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+	list_each(struct hca_conn, c, &hca.conns, link) {
 		if (c->state != CONN_DEAD)
 			continue;
 		list_remove(&c->dirty);
-		list_remove(l);
+		list_remove(&c->link);
 		hca_conn_out_free(c);
 		free(c->in.buf);
 		free(c);
@@ -177,9 +173,7 @@ void hca_conns_bury(void)
 
 void hca_conns_forget_qp(const struct hca_qp *qp)
 {
-	list_each(l, &hca.conns)
-	{
-		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+	list_each(struct hca_conn, c, &hca.conns, link) {
 		hca_conn_own(c, qp, NULL, NULL);
 		if (c->in.sink.qp == qp)
 			c->in.sink = (struct hca_sink){.kind = SINK_DISCARD};
@@ -188,9 +182,7 @@ void hca_conns_forget_qp(const struct hca_qp *qp)
 
 void hca_conns_forget_mr(const struct hca_mr *mr)
 {
-	list_each(l, &hca.conns)
-	{
-		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+	list_each(struct hca_conn, c, &hca.conns, link) {
 		struct hca_sink *s = &c->in.sink;
 		hca_conn_own(c, NULL, mr->addr, mr->addr + mr->length);
 		for (unsigned i = s->at; s->kind == SINK_SPANS && i < s->nspans; i++) {
@@ -209,18 +201,14 @@ void hca_conns_stop(void)
 	bool more = true;
 	while (more && hca_now() < until) {
 		more = false;
-		list_each(l, &hca.conns)
-		{
-			struct hca_conn *c = list_entry(l, struct hca_conn, link);
+		list_each(struct hca_conn, c, &hca.conns, link) {
 			if (c->state != CONN_UP || !c->out.queued)
 				continue;
 			hca_conn_flush(c);
 			more |= c->state == CONN_UP && c->out.queued;
 		}
 	}
-	list_each(l, &hca.conns)
-	{
-		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+	list_each(struct hca_conn, c, &hca.conns, link) {
 		if (c->state == CONN_UP)
 			shutdown(c->fd, SHUT_WR);
 		hca_conn_fail(c, NULL);

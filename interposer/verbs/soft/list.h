@@ -9,9 +9,10 @@ struct list {
 };
 
 #define list_entry(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
-#define list_each(link, head) \
-	for (struct list *link = (head)->next, *link##_after = link->next; link != (head); \
-	     link = link##_after, link##_after = link->next)
+/* The body may free the entry. */
+#define list_each(type, it, head, member) \
+	for (type *it = list_entry((head)->next, type, member), *it##_after; \
+	     &it->member != (head) && (it##_after = list_entry(it->member.next, type, member)); it = it##_after)
 
 static inline void list_init(struct list *l)
 {

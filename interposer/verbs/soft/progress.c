@@ -13,12 +13,10 @@ enum {
 /* Takes a queue pair whose time has come out of the list. */
 static struct hca_qp *take_due(uint64_t now)
 {
-	list_each(l, &hca.timers)
-	{
-		struct hca_qp *qp = list_entry(l, struct hca_qp, sq.timer);
+	list_each(struct hca_qp, qp, &hca.timers, sq.timer) {
 		if (qp->sq.due > now)
 			continue;
-		list_remove(l);
+		list_remove(&qp->sq.timer);
 		return qp;
 	}
 	return NULL;
@@ -31,9 +29,7 @@ static int timers_run(uint64_t now)
 	/* from the start each time: one queue pair's end may take others out of the list */
 	for (; (qp = take_due(now)); done++)
 		hca_sq_timer(qp);
-	list_each(l, &hca.conns)
-	{
-		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+	list_each(struct hca_conn, c, &hca.conns, link) {
 		if (c->state < CONN_UP && c->deadline <= now)
 			hca_conn_fail(c, NULL);
 	}
@@ -43,15 +39,12 @@ static int timers_run(uint64_t now)
 static void next_deadline(void)
 {
 	uint64_t first = 0;
-	list_each(l, &hca.timers)
-	{
-		uint64_t due = list_entry(l, struct hca_qp, sq.timer)->sq.due;
+	list_each(struct hca_qp, qp, &hca.timers, sq.timer) {
+		uint64_t due = qp->sq.due;
 		if (due != UINT64_MAX && (!first || due < first))
 			first = due;
 	}
-	list_each(l, &hca.conns)
-	{
-		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+	list_each(struct hca_conn, c, &hca.conns, link) {
 		if (c->state < CONN_UP && (!first || c->deadline < first))
 			first = c->deadline;
 	}
@@ -82,7 +75,8 @@ static int input(bool polling)
 	int done = 0;
 	/* Only polls take the shortcut: other calls may have been made because of a new connection. */
 	if (polling && hca.nconns <= FEW_CONNS && !hca.nstrangers && hca.calls % LOOK_AROUND) {
-		list_each(l, &hca.conns) done += hca_conn_read(list_entry(l, struct hca_conn, link));
+		list_each(struct hca_conn, c, &hca.conns, link)
+			done += hca_conn_read(c);
 		return done;
 	}
 	int n = epoll_wait(hca.epoll, events, 64, 0);
@@ -98,9 +92,7 @@ static int input(bool polling)
 /* Marks connections with held back acknowledgements or with output that the socket did not take. */
 static void touch_waiting(void)
 {
-	list_each(l, &hca.conns)
-	{
-		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+	list_each(struct hca_conn, c, &hca.conns, link) {
 		if (!list_empty(&c->acks) || c->out.blocked)
 			hca_conn_touch(c);
 	}

@@ -142,13 +142,12 @@ static void hca_in_child(void)
 {
 	if (hca.epoll < 0)
 		return;
-	list_each(l, &hca.conns)
-	{
-		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+	list_each(struct hca_conn, c, &hca.conns, link) {
 		if (c->fd >= 0)
 			close(c->fd);
 	}
-	list_each(l, &hca.contexts) close(list_entry(l, struct hca_context, link)->async_fd);
+	list_each(struct hca_context, c, &hca.contexts, link)
+		close(c->async_fd);
 	hca_thread_forget();
 	hca_mcast_forget();
 	close_ours();

@@ -69,24 +69,12 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 
 int ops_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	int64_t r = ASK(VERBS_POST_SEND, qp->handle, P(wr));
-	if (!r)
-		return 0;
-	for (uint32_t skip = verbs_bad_index(r); wr && skip; skip--)
-		wr = wr->next;
-	*bad = wr;
-	return verbs_bad_error(r);
+	return POSTED(ASK(VERBS_POST_SEND, qp->handle, P(wr)), wr, bad);
 }
 
 int ops_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	int64_t r = ASK(VERBS_POST_RECV, qp->handle, P(wr));
-	if (!r)
-		return 0;
-	for (uint32_t skip = verbs_bad_index(r); wr && skip; skip--)
-		wr = wr->next;
-	*bad = wr;
-	return verbs_bad_error(r);
+	return POSTED(ASK(VERBS_POST_RECV, qp->handle, P(wr)), wr, bad);
 }
 
 EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)

@@ -41,11 +41,5 @@ EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 
 int ops_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	int64_t r = ASK(VERBS_POST_SRQ_RECV, srq->handle, P(wr));
-	if (!r)
-		return 0;
-	for (uint32_t skip = verbs_bad_index(r); wr && skip; skip--)
-		wr = wr->next;
-	*bad = wr;
-	return verbs_bad_error(r);
+	return POSTED(ASK(VERBS_POST_SRQ_RECV, srq->handle, P(wr)), wr, bad);
 }

@@ -63,6 +63,17 @@ struct channel {
 
 #define CONTAINER(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
+/* The errno value of a post; after a failure *bad is the first request that was not posted. */
+#define POSTED(answer, wr, bad) \
+	({ \
+		const int64_t r_ = answer; \
+		for (uint32_t skip = verbs_bad_index(r_); wr && skip; skip--) \
+			wr = wr->next; \
+		if (r_) \
+			*bad = wr; \
+		verbs_bad_error(r_); \
+	})
+
 static inline struct context *context_of(struct ibv_context *context)
 {
 	return CONTAINER(context, struct context, verbs.context);
