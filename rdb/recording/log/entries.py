@@ -9,9 +9,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rdb.errors import DamagedRecording, RdbError, VersionMismatch
+from rdb.errors import DamagedRecording, RdbError
 from rdb.recording.log.bytes import LogBytes
-from rdb.recording.log.library import ENTRY, log_library
+from rdb.recording.log.library import ENTRY, log_library, read_error
 from rdb.recording.log.record import Kind, Record
 from rdb.recording.log.rows import rows
 
@@ -55,12 +55,10 @@ class LogEntries:
             room,
             error,
         )
-        text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
-        if status == -errno.EPROTO:
-            raise VersionMismatch(f"{directory}: {text}", "record it again with this rdb")
-        if status != 0 and status != -errno.EBADMSG:
-            raise RdbError(f"{directory}: {text or os.strerror(-status)}", exit_code=5)
-        self.damage: str | None = f"{directory}/{text}" if status else None
+        failed = read_error(directory, status, error)
+        if failed and not isinstance(failed, DamagedRecording):
+            raise failed
+        self.damage: str | None = failed.message if failed else None
         self.count = 0
         self.read: int = count[0]
         """How many entries were read so far, including those that were read again."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
-from rdb.errors import VersionMismatch
+from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.paths import log_declarations_path, log_library_path
 
 ENTRY = struct.Struct("<QqQQIIIIHHIQ")  # struct log_entry
@@ -39,6 +42,16 @@ def log_library() -> tuple[Any, Any]:
             f"{path} was built from other sources than this rdb", "run `make dev`"
         )
     return declared.ffi, library
+
+
+def read_error(where: Path, status: int, said: Any) -> RdbError | None:
+    """The error of a function of the library that read a log; SAID: its text. None: none."""
+    text = bytes(log_library()[0].buffer(said)).split(b"\0", 1)[0].decode(errors="replace")
+    if status == -errno.EPROTO:
+        return VersionMismatch(f"{where}: {text}", "record it again with this rdb")
+    if status == -errno.EBADMSG:
+        return DamagedRecording(f"{where}/{text}")
+    return RdbError(f"{where}: {text or os.strerror(-status)}", exit_code=5) if status else None
 
 
 def fields_of(ffi: Any, library: Any) -> list[tuple[str, str, int, int]]:

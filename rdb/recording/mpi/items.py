@@ -7,7 +7,6 @@ megabytes and one second.
 
 from __future__ import annotations
 
-import errno
 import os
 import struct
 from bisect import bisect_right
@@ -16,9 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.recording.log.describe import mpi_functions
-from rdb.recording.log.library import log_library
+from rdb.recording.log.library import log_library, read_error
 from rdb.recording.mpi.collectives import (
     collectives,
     file_collectives,
@@ -178,13 +176,9 @@ def read_items(path: Path, calls: bool) -> tuple[memoryview, Any]:
         error,
     )
     keep = ffi.gc(found[0], library.log_messages_free)
-    text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
-    if status == -errno.EPROTO:
-        raise VersionMismatch(f"{path}: {text}", "record it again with this rdb")
-    if status == -errno.EBADMSG:
-        raise DamagedRecording(f"{path}/{text}")
-    if status != 0:
-        raise RdbError(f"{path}: {text or os.strerror(-status)}", exit_code=5)
+    failed = read_error(path, status, error)
+    if failed:
+        raise failed
     size = int(count[0]) * ITEM.size
     return (memoryview(ffi.buffer(keep, size)) if size else memoryview(b"")), keep
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from rdb.errors import DamagedRecording, RdbError, VersionMismatch
-from rdb.recording.log.library import log_library
+from rdb.recording.log.library import log_library, read_error
 
 
 class Payload(NamedTuple):
@@ -54,13 +52,9 @@ def read_payloads(path: Path) -> Payloads:
     error = ffi.new("char[256]")
     status = library.log_payloads(os.fsencode(path), found, count, error)
     rows = ffi.gc(found[0], library.log_payloads_free)
-    text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
-    if status == -errno.EPROTO:
-        raise VersionMismatch(f"{path}: {text}", "record it again with this rdb")
-    if status == -errno.EBADMSG:
-        raise DamagedRecording(f"{path}/{text}")
-    if status != 0:
-        raise RdbError(f"{path}: {text or os.strerror(-status)}", exit_code=5)
+    failed = read_error(path, status, error)
+    if failed:
+        raise failed
     received: list[Payload] = []
     kept: dict[int, list[Piece]] = defaultdict(list)
     for i in range(count[0]):
