@@ -16,6 +16,7 @@ from rdb.agents.starting import Agents
 from rdb.errors import RdbError
 from rdb.recording import Job
 from rdb.recording.state import ProcessState
+from rdb.undoing import on_failure
 from rdb.wire.channel import Message
 
 T = TypeVar("T")
@@ -33,12 +34,9 @@ class Elsewhere:
         self._agents = Agents(str(job.path), hosts, str(allocation) if allocation else None)
         self.apart: list[str] = []
         """Hosts that do not see the job's directory."""
-        try:
+        with on_failure(self.close):
             self.call(self._agents.__aenter__())
             self.apart = self.call(apart(self._agents))
-        except BaseException:
-            self.close()
-            raise
 
     def __enter__(self) -> Elsewhere:
         return self

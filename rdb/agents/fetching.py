@@ -17,6 +17,7 @@ from rdb.errors import RdbError
 from rdb.private import make_directories, opener
 from rdb.recording.log.segments import grow_segment
 from rdb.temporary import temporary
+from rdb.undoing import on_failure
 from rdb.wire.channel import Message
 
 _AT_ONCE = CHUNK_BYTES
@@ -81,7 +82,7 @@ async def _fetch_file(agents: Agents, host: str, name: str, size: int, mtime_ns:
     except FileNotFoundError:
         make_directories(str(path.parent))
     target = temporary(path.parent, path.name)
-    try:
+    with on_failure(lambda: target.unlink(missing_ok=True)):
         with open(target, "xb", opener=opener) as file:
             if name.endswith(".seg"):
                 await _read_segment(agents, host, name, file.fileno())
@@ -93,9 +94,6 @@ async def _fetch_file(agents: Agents, host: str, name: str, size: int, mtime_ns:
         else:
             os.utime(target, ns=(mtime_ns, mtime_ns))
             os.rename(target, path)
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
     return 1
 
 

@@ -16,6 +16,7 @@ from rdb.errors import DamagedRecording, RdbError, Usage
 from rdb.private import check_job, make_directories, make_directory, opener
 from rdb.recording.log.segments import segment_end
 from rdb.temporary import temporary
+from rdb.undoing import on_failure
 from rdb.wire.channel import Message
 from rdb.wire.identity import Identity, is_job_of, write_keys
 from rdb.wire.peer import Answer
@@ -91,11 +92,8 @@ class Parts:
             raise RdbError(
                 f"{self._job} exists already", "give another --name, or remove it on that host"
             ) from None
-        try:
+        with on_failure(lambda: shutil.rmtree(self._job)):
             self._fill(message, files)
-        except BaseException:
-            shutil.rmtree(self._job)
-            raise
         return {"seen": False}
 
     def _fill(self, message: Message, files: dict[str, str]) -> None:

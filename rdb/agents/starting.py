@@ -13,6 +13,7 @@ from rdb.agents.tree import Address, Tree
 from rdb.errors import MissingTool, RdbError, Unsupported
 from rdb.home import home
 from rdb.launch.command import own_command
+from rdb.undoing import on_failure_await
 from rdb.wire.channel import VERSION, Message
 from rdb.wire.identity import job_identity
 from rdb.wire.munge import sealed
@@ -41,15 +42,12 @@ class Agents:
         self.failed: dict[str, str] = {}
 
     async def __aenter__(self) -> Agents:
-        try:
+        async with on_failure_await(self.close):
             if self._allocation is None:
                 there = await self._by_ssh()
             else:
                 there = await self._by_srun(self._allocation)
             await self.tree.adopt(there)
-        except BaseException:
-            await self.close()
-            raise
         self.failed.update(self.tree.failed)
         return self
 

@@ -12,15 +12,13 @@ from rdb.console.render import render
 from rdb.console.shell import Interrupted, Shell
 from rdb.console.terminal import make_console
 from rdb.errors import Usage
-from rdb.recording import open_job
+from rdb.recording import Job, open_job
 from rdb.session.live import ElsewhereLike
 from rdb.session.overview import overview
-from rdb.session.session import JobLike, Session
+from rdb.session.session import Session
 
 
-def main(
-    job: str | JobLike, script: str | None = None, elsewhere: ElsewhereLike | None = None
-) -> int:
+def main(job: str | Job, script: str | None = None, elsewhere: ElsewhereLike | None = None) -> int:
     """`rdb attach JOB [-x SCRIPT]`.
 
     Returns 0, 1 if a command of a script failed or a rank could not be brought to its end, 130 for
@@ -41,7 +39,7 @@ def main(
 
 
 async def _attach(
-    job: JobLike, lines: Iterable[str] | TextIO | None, elsewhere: ElsewhereLike | None
+    job: Job, lines: Iterable[str] | TextIO | None, elsewhere: ElsewhereLike | None
 ) -> int:
     out = make_console()
     async with Session(job) as session:

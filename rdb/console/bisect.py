@@ -22,21 +22,20 @@ from rdb.console.lifetime import supervised
 from rdb.console.likewise import by_statement, show_likewise, statement
 from rdb.console.terminal import make_console
 from rdb.errors import DamagedRecording, Usage
-from rdb.recording import open_job
+from rdb.recording import Job, open_job
 from rdb.session.across import not_the_same
 from rdb.session.bisect import Found, Interrupt, Report, bisect
 from rdb.session.bisect import Progress as Heard
 from rdb.session.causal_order import relation_of
 from rdb.session.merge import merge
 from rdb.session.ranks import Rank, format_ranks
-from rdb.session.session import JobLike
 
 _LINE_S = 5.0
 _SHOWN = 8  # most ranks that a line names
 
 
 def main(
-    job: str | JobLike,
+    job: str | Job,
     expression: str,
     last: bool = False,
     as_json: bool = False,

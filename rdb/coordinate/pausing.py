@@ -10,25 +10,18 @@ import os
 import signal
 import time
 from collections.abc import Iterable
-from typing import Protocol
 
 from rdb.errors import RdbError
-from rdb.recording import Process, RankRecording
+from rdb.recording import Job, RankRecording
 from rdb.recording.state import PAUSED, RUNNING
 
 _STOP_S = 5.0
 
 
-class JobLike(Protocol):
-    """The part of a job that is used here."""
-
-    def process(self, rank: int, /) -> Process: ...
-
-
 class Pausing:
     """The processes of a job on this host.  `close` resumes those that this object has paused."""
 
-    def __init__(self, job: JobLike) -> None:
+    def __init__(self, job: Job) -> None:
         self._job = job
         self._paused: dict[int, list[RankRecording]] = {}
 

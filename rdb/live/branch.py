@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rdb.errors import DamagedRecording, Unsupported
 from rdb.launch.newjob import create_job
 from rdb.launch.where import Where
 from rdb.recording import Job
+from rdb.undoing import on_failure
 
 _BRANCH = re.compile(r"-branch-\d+\Z")
 
@@ -46,20 +46,10 @@ def make_branch(
         record,
     )
     files = Path(path) / "files"
-    with removed_if_refused(path):
+    with on_failure(lambda: shutil.rmtree(path)):
         for stored in _stored(parent.path / "files"):
             _link(stored, files / stored.name)
     return path
-
-
-@contextmanager
-def removed_if_refused(branch: str) -> Iterator[None]:
-    """Removes the branch if its preparation fails."""
-    try:
-        yield
-    except BaseException:
-        shutil.rmtree(branch)
-        raise
 
 
 def _stored(files: Path) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,10 +14,11 @@ from rdb.coordinate.coordinated import Together
 from rdb.errors import DamagedRecording, RdbError
 from rdb.launch.newjob import writing
 from rdb.launch.where import Where
-from rdb.live.branch import make_branch, removed_if_refused
+from rdb.live.branch import make_branch
 from rdb.live.rank import write_plan
 from rdb.private import opener
 from rdb.recording import Job, RankRecording
+from rdb.undoing import on_failure
 
 _HEAD = struct.Struct("<QIIQQ")  # struct state_head, as far as its sockets
 _MAGIC = 0x657461746262646C
@@ -74,7 +76,7 @@ def prepare(
             "options": options,
             "board": 0 if record else one.nranks,
         }
-    with removed_if_refused(branch), writing(branch):
+    with on_failure(lambda: shutil.rmtree(branch)), writing(branch):
         _socket_ranks(recordings, one.number, branch)
         write_plan(branch, ranks)
     return branch

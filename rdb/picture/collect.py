@@ -17,9 +17,10 @@ from rdb.recording.log.index import LogIndex
 from rdb.recording.log.record import Kind, duration_ns, signal_name
 from rdb.recording.log.rows import Column
 from rdb.recording.log.verbs_calls import verbs_name
-from rdb.recording.messages.messages import Messages, RanksLike
+from rdb.recording.messages.messages import Messages
 from rdb.recording.mpi.collectives import collectives
 from rdb.recording.rank import RankRecording
+from rdb.recording.store import Job
 
 _SENDS = ("Send", "Ssend", "Rsend", "Bsend", "Isend", "Issend", "Irsend", "Ibsend", "Start")
 _WAITS = ("Wait", "Test", "Probe", "Iprobe", "Mprobe", "Improbe", "Cancel", "Request")
@@ -103,9 +104,7 @@ class Picture(NamedTuple):
     """What the picture does not show, and why."""
 
 
-def collect(
-    job: RanksLike, name: str, command: str, bookmarks: Mapping[str, tuple[int, int]]
-) -> Picture:
+def collect(job: Job, name: str, command: str, bookmarks: Mapping[str, tuple[int, int]]) -> Picture:
     """The picture of a job.  BOOKMARKS: name -> (rank, event).
 
     If messages cannot be matched, the picture has no arrows and `missing` says why.

@@ -17,15 +17,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from rdb import paths
 from rdb.environment import for_rdb_exec
 from rdb.errors import DamagedRecording, RdbError, VersionMismatch
-from rdb.recording.checkpoints import Checkpoint
+from rdb.recording import RankRecording
 from rdb.replay.agent import AgentClient
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -44,24 +43,7 @@ _IMAGE = re.compile(r"/ckpt-\d+\.img: (?!cannot map |image v)")  # interposer/im
 _unreaped: set[int] = set()
 
 
-class Source(Protocol):
-    """The part of a rank's recording that a replica needs; RankRecording implements it."""
-
-    @property
-    def path(self) -> Path: ...
-    @property
-    def files_dir(self) -> Path: ...
-    @property
-    def images(self) -> Sequence[Checkpoint]: ...
-    @property
-    def open_end(self) -> int | None: ...
-    @property
-    def lean(self) -> bool: ...
-    @property
-    def no_beginning(self) -> RdbError | None: ...
-
-
-def _identity(recording: Source, checkpoint: int | None) -> tuple[Path, int, int] | None:
+def _identity(recording: RankRecording, checkpoint: int | None) -> tuple[Path, int, int] | None:
     images = [one for one in recording.images if checkpoint in (None, one.number)]
     try:
         status = images[0].path.stat()
@@ -166,7 +148,7 @@ class Replica:
         self._closed = False
 
     @classmethod
-    def start(cls, recording: Source, checkpoint: int | None = None) -> Replica:
+    def start(cls, recording: RankRecording, checkpoint: int | None = None) -> Replica:
         """Starts a replica at a checkpoint of the recording; None: the first one.
 
         Raises CannotStart with the replica's own error, VersionMismatch, or RdbError if rdb-exec

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from rdb.errors import UnknownJob
+from rdb.recording import RankRecording
 from rdb.recording.log.describe import mpi_arguments, mpi_call, mpi_name, mpi_requests
 from rdb.recording.log.record import Kind
 from rdb.replay.protocol import Thread, ThreadState
-from rdb.server.target import Debuggee, RankRecordingLike
+from rdb.timeline.timeline import Timeline
 
 _HANDLE = struct.Struct("<Q")
 _REQUESTS = 0x4005  # upper 16 bits of a dynamic request: RDB_DYNAMIC | RDB_REQUEST (handles.h)
@@ -29,7 +30,7 @@ Question = tuple[int, int, tuple[int, ...]]
 """Kind of event, number, arguments."""
 
 
-def asked(timeline: Debuggee, recording: RankRecordingLike) -> dict[str, Any]:
+def asked(timeline: Timeline, recording: RankRecording) -> dict[str, Any]:
     """The MPI calls that are answered next or, at the end of the recording, never were.
 
     `calls`: one for each thread that is in an MPI call, first that of the thread that runs next;
@@ -55,7 +56,7 @@ def asked(timeline: Debuggee, recording: RankRecordingLike) -> dict[str, Any]:
     }
 
 
-def _parked(timeline: Debuggee, thread: Thread) -> Question | None:
+def _parked(timeline: Timeline, thread: Thread) -> Question | None:
     """The question of a parked thread, whose registers are those of the question."""
     if thread.state != ThreadState.PARKED:
         return None
@@ -70,7 +71,7 @@ def _parked(timeline: Debuggee, thread: Thread) -> Question | None:
     return Kind.HYPERCALL, gpr.rdi & 0xFFFFFFFF, tuple(one for (one,) in _HANDLE.iter_unpack(data))
 
 
-def _call(timeline: Debuggee, thread: int, question: Question) -> dict[str, Any] | None:
+def _call(timeline: Timeline, thread: int, question: Question) -> dict[str, Any] | None:
     """The description of an MPI call; None: it is another call."""
     kind, nr, args = question
     name = mpi_name(nr) if kind == Kind.HYPERCALL else None
@@ -97,7 +98,7 @@ def _waits_for_a_thread(question: Question) -> bool:
     return futex and args[1] & _COMMAND in (_WAIT, _WAIT_BITSET) and not args[3]
 
 
-def _next(timeline: Debuggee, recording: RankRecordingLike) -> Question | None:
+def _next(timeline: Timeline, recording: RankRecording) -> Question | None:
     if timeline.event == recording.last_event:
         return timeline.asked()
     try:
@@ -107,7 +108,7 @@ def _next(timeline: Debuggee, recording: RankRecordingLike) -> Question | None:
     return record.kind, record.nr, record.args
 
 
-def _requests(timeline: Debuggee, arguments: dict[str, int]) -> Iterator[int]:
+def _requests(timeline: Timeline, arguments: dict[str, int]) -> Iterator[int]:
     if "request" in arguments:
         address, count = arguments["request"], 1
     elif "array_of_requests" in arguments:

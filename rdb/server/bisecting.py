@@ -14,7 +14,6 @@ from rdb.server.motion import Motion
 from rdb.timeline.asking import Probe, Verdict
 from rdb.timeline.bisect import BadAtFirst, Bisect, Result
 from rdb.timeline.position import Position
-from rdb.timeline.timeline import Timeline
 
 Answer = dict[str, Any]
 
@@ -32,7 +31,7 @@ class Bisecting:
         defined: int | None = None,
     ) -> None:
         self._motion = motion
-        timeline = cast(Timeline, motion.timeline)
+        timeline = motion.timeline
         self._ahead = timeline.travel.ahead
         ends = [Position.parse(one) for one in between]
         self._search = Bisect(timeline, last, low, high, events_only, alive, ends, defined)

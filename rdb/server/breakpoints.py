@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rdb.errors import RdbError
-from rdb.server.target import Debuggee
+from rdb.timeline.timeline import Timeline
 
 _WATCH_KINDS = {2: 0, 3: 1, 4: 2}  # Z2 write, Z3 read, Z4 access -> enum agent_watch
 _WATCH_MAX = 16 << 20  # WATCH_MAX in interposer/seek/watch.h
@@ -66,7 +66,7 @@ def _parse_conditions(rest: bytes) -> list[bytes]:
 
 
 class Breakpoints:
-    def __init__(self, timeline: Debuggee) -> None:
+    def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._wanted: dict[Point, None] = {}
         self._set: dict[Point, int] = {}

@@ -12,9 +12,9 @@ import stat as stat_bits
 import struct
 from pathlib import Path
 
+from rdb.recording import RankRecording
 from rdb.recording.symbols.detached import DEBUG_FOLDER, SYMBOLS
 from rdb.server.packets import PACKET_SIZE, escape
-from rdb.server.target import RankRecordingLike
 
 _PART_MIN = 2048
 _PART_MAX = PACKET_SIZE // 2 - 64  # escaping may double the bytes
@@ -25,7 +25,7 @@ _ERRNO = {errno.ENOENT: 2, errno.EBADF: 9, errno.EACCES: 13, errno.EINVAL: 22, e
 
 
 class Files:
-    def __init__(self, recording: RankRecordingLike) -> None:
+    def __init__(self, recording: RankRecording) -> None:
         self.recording = recording
         self._open: dict[int, int] = {}
         self._next = 3

@@ -10,15 +10,16 @@ from rdb.errors import RdbError
 from rdb.server.breakpoints import Breakpoints
 from rdb.server.noticed import Noticed
 from rdb.server.stop_points import StopPoint, StopPoints
-from rdb.server.target import Debuggee, StoppedLike
 from rdb.server.threads import Threads, parse_thread
 from rdb.timeline.position import Position
+from rdb.timeline.stopped import Stopped
+from rdb.timeline.timeline import Timeline
 
-Move = Callable[[], StoppedLike]
+Move = Callable[[], Stopped]
 
 
 class Motion:
-    def __init__(self, timeline: Debuggee, points: Breakpoints, threads: Threads) -> None:
+    def __init__(self, timeline: Timeline, points: Breakpoints, threads: Threads) -> None:
         self.timeline = timeline
         self._threads = threads
         self.points = points
@@ -85,7 +86,7 @@ class Motion:
         return None
 
     def _moving(self, move: Move) -> Move:
-        def run() -> StoppedLike:
+        def run() -> Stopped:
             self._interrupted.clear()
             before = self.stop_points.serial, self.timeline.gpr
             self.changed()
@@ -97,7 +98,7 @@ class Motion:
 
         return run
 
-    def _step_range(self, start: int, end: int, thread: int, alone: bool) -> StoppedLike:
+    def _step_range(self, start: int, end: int, thread: int, alone: bool) -> Stopped:
         timeline = self.timeline
         while True:
             stopped = timeline.step(True, thread=thread, alone=alone)
@@ -105,7 +106,7 @@ class Motion:
             if stopped.reason != "step" or not inside or self._interrupted.is_set():
                 return stopped
 
-    def seek(self, text: str) -> StoppedLike:
+    def seek(self, text: str) -> Stopped:
         """Goes to START, END, a position, or `@N` (stop point N).  Raises Usage for another text.
 
         If the seek is interrupted, the rank stays at its position.
@@ -115,7 +116,7 @@ class Motion:
         if word.startswith("@"):
             return self.stop_points.seek(word)
         self.changed()
-        stopped: StoppedLike
+        stopped: Stopped
         if word.upper() == "START":
             stopped = self.timeline.goto_start()
         elif word.upper() == "END":
@@ -129,7 +130,7 @@ class Motion:
         self.stop_points.name_end()
         self.timeline.renew()
 
-    def last_change(self, addr: int, length: int, kind: int) -> StoppedLike | None:
+    def last_change(self, addr: int, length: int, kind: int) -> Stopped | None:
         """Goes back to just before the last change of these bytes, or access of that KIND.
 
         None: there is none; the rank does not move.

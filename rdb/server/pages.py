@@ -10,7 +10,7 @@ _MOST = 1024  # pages that are kept
 
 class Pages:
     def __init__(self, read: Callable[[int, int], bytes]) -> None:
-        """READ: see `Debuggee.read_memory`."""
+        """READ: see `Timeline.read_memory`."""
         self._read = read
         self._serial = -1
         self._pages: dict[int, bytes] = {}

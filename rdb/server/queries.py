@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rdb.errors import RdbError
+from rdb.recording import RankRecording
 from rdb.recording.symbols.detached import SOURCES, SYMBOLS
 from rdb.recording.symbols.named import files_lack
 from rdb.replay.agent import WatchKind
@@ -24,17 +25,17 @@ from rdb.server.jobs import Job, Worker
 from rdb.server.libraries import Libraries
 from rdb.server.motion import Motion
 from rdb.server.searches import Searches
-from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
-from rdb.timeline.stopped import Interrupted
+from rdb.timeline.stopped import Interrupted, Stopped
+from rdb.timeline.timeline import Timeline
 
 _PATIENCE_S = 0.5
 Answer = dict[str, Any]
 
 
 class Queries:
-    def __init__(self, motion: Motion, recording: RankRecordingLike, worker: Worker) -> None:
+    def __init__(self, motion: Motion, recording: RankRecording, worker: Worker) -> None:
         self._motion = motion
-        self._timeline: Debuggee = motion.timeline
+        self._timeline: Timeline = motion.timeline
         self._recording = recording
         self._worker = worker
         self._job: Job | None = None
@@ -150,7 +151,7 @@ class Queries:
         self._motion.stop_points.drop_branch(int(text))
         return {}
 
-    def _moved(self, stopped: StoppedLike) -> Answer:
+    def _moved(self, stopped: Stopped) -> Answer:
         return {
             "reason": stopped.reason,
             "text": stopped.text,

@@ -98,7 +98,7 @@ class Searches:
 
     @property
     def _timeline(self) -> Timeline:
-        return cast(Timeline, self._motion.timeline)
+        return self._motion.timeline
 
     @contextmanager
     def _search(self, answer: Answer) -> Iterator[None]:

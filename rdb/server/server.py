@@ -20,28 +20,16 @@ from rdb.server.objects import Objects, correct_auxv
 from rdb.server.packets import REQUEST_MAX, Connection
 from rdb.server.queries import Queries, encode, failure
 from rdb.server.stub import Stub, told
-from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
 from rdb.server.threads import Threads
 from rdb.server.turning import Turning
 from rdb.timeline.points import Points
+from rdb.timeline.stopped import Stopped
 from rdb.timeline.timeline import Timeline
 
 # If GDB continues by itself after a stop (a false condition), Ctrl-C may reach us between two
 # moves: it ends the next one.  An older one was for the move that is over.
 _EARLY_S = 0.1
 _THINKING_S = 0.1  # after a stop GDB asks its questions without longer pauses
-
-
-class Failed(NamedTuple):
-    """A move that was not made; the rank is where it was."""
-
-    reason: str = "diverged"
-    id: int = 0
-    addr: int = 0
-    signal: int = 0
-    text: str = ""
-    by_event: bool = False
-    thread: int = 0
 
 
 class Left(NamedTuple):
@@ -59,8 +47,8 @@ def _too_long(begins: bytes) -> bytes:
 class Server:
     def __init__(
         self,
-        timeline: Debuggee,
-        recording: RankRecordingLike,
+        timeline: Timeline,
+        recording: RankRecording,
         connection: Connection,
         turning: Turning | None = None,
         forking: Forking | None = None,
@@ -79,7 +67,7 @@ class Server:
             self._stub.after(original._stub)
             self._connection.acks = original._stub.acks
 
-    def _stand_in(self, timeline: Debuggee, recording: RankRecordingLike) -> Stub:
+    def _stand_in(self, timeline: Timeline, recording: RankRecording) -> Stub:
         """Makes all objects that belong to one rank."""
         self._timeline = timeline
         self._points = Breakpoints(timeline)
@@ -205,16 +193,16 @@ class Server:
     def _move(self, move: Move, answered: bool = True) -> None:
         if time.monotonic() - self._pressed_at < _EARLY_S:
             self._pressed_at = -math.inf
-            self._tell(Failed("interrupt"), answered)
+            self._tell(Stopped("interrupt"), answered)
             return
         job = self._worker.start(move)
         self._worker.wait(job, self._connection.read_fd, self._heard)
         if self._connection.closed:
             return
         try:
-            stopped: StoppedLike = job.result()
+            stopped: Stopped = job.result()
         except RdbError as error:
-            stopped = Failed(text=error.line())
+            stopped = Stopped("diverged", text=error.line())
         self._settle()
         if stopped.reason == "interrupt":
             self._pressed_at = -math.inf
@@ -228,7 +216,7 @@ class Server:
             self._say(f"rdb: {stopped.text}\n")
         self._tell(stopped, answered)
 
-    def _tell(self, stopped: StoppedLike, answered: bool) -> None:
+    def _tell(self, stopped: Stopped, answered: bool) -> None:
         """Sends the stop reply, or an error: GDB waits for one of them."""
         try:
             reply = self._stub.stopped(stopped)
@@ -258,7 +246,7 @@ class Server:
         self._connection.send(b"O" + text.encode("utf-8").hex().encode("ascii"))
 
 
-def make_objects(timeline: Debuggee, recording: RankRecordingLike, threads: Threads) -> Objects:
+def make_objects(timeline: Timeline, recording: RankRecording, threads: Threads) -> Objects:
     hello = timeline.hello
     auxv = timeline.read_memory(hello.auxv_addr, hello.auxv_len)
     return Objects(
@@ -269,8 +257,8 @@ def make_objects(timeline: Debuggee, recording: RankRecordingLike, threads: Thre
 
 
 def serve(
-    timeline: Debuggee,
-    recording: RankRecordingLike,
+    timeline: Timeline,
+    recording: RankRecording,
     read_fd: int,
     write_fd: int | None = None,
     turning: Turning | None = None,

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 from rdb.errors import RdbError, Usage
 from rdb.replay.snapshots import available_memory
-from rdb.server.target import Debuggee, StoppedLike
 from rdb.timeline.branches import BranchPoint
 from rdb.timeline.position import Position, ToEnd
+from rdb.timeline.stopped import Stopped
+from rdb.timeline.timeline import Timeline
 
 _KEPT_MAX = 64
 _KEPT_SCARCE = 8  # if memory is short
@@ -29,7 +30,7 @@ class StopPoint:
 
 
 class StopPoints:
-    def __init__(self, timeline: Debuggee) -> None:
+    def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._points: list[StopPoint] = []
         self._by_serial: dict[int, StopPoint] = {}
@@ -83,7 +84,7 @@ class StopPoints:
         for number in [n for n in self._kept if self._points[n].branch == branch]:
             self._kept.pop(number).close()
 
-    def seek(self, word: str) -> StoppedLike:
+    def seek(self, word: str) -> Stopped:
         """Goes to stop point N; WORD is `@N`.  Raises Usage, or RdbError if it was not kept."""
         try:
             point = self._points[int(word[1:])]

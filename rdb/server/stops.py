@@ -6,8 +6,9 @@ import signal as host
 
 from rdb.server.breakpoints import Breakpoints
 from rdb.server.registers import GENERAL, NUMBERS
-from rdb.server.target import Debuggee, StoppedLike
 from rdb.server.threads import Threads
+from rdb.timeline.stopped import Stopped
+from rdb.timeline.timeline import Timeline
 
 # GDB's signal numbers (include/gdb/signals.def) that differ from those of Linux x86-64.
 _GDB_SIGNALS = {
@@ -33,7 +34,7 @@ def gdb_signal(number: int) -> int:
 
 
 def stop_reply(
-    stopped: StoppedLike | None, timeline: Debuggee, points: Breakpoints, threads: Threads
+    stopped: Stopped | None, timeline: Timeline, points: Breakpoints, threads: Threads
 ) -> bytes:
     """The reply for a stop; None: the reply to `?`."""
     thread, gpr = timeline.thread, timeline.gpr

@@ -17,10 +17,11 @@ from rdb.server.packets import PACKET_SIZE, unescape
 from rdb.server.pages import Pages
 from rdb.server.registers import REGISTERS, RegisterFile
 from rdb.server.stops import stop_reply
-from rdb.server.target import Debuggee, StoppedLike
 from rdb.server.thread_storage import ThreadStorage
 from rdb.server.threads import Threads, parse_thread
 from rdb.server.values import register_file, set_register_file
+from rdb.timeline.stopped import Stopped
+from rdb.timeline.timeline import Timeline
 
 OK, BAD, FAULT = b"OK", b"E01", b"E14"
 _FEATURES = (
@@ -40,7 +41,7 @@ class Stub:
 
     def __init__(
         self,
-        timeline: Debuggee,
+        timeline: Timeline,
         motion: Motion,
         points: Breakpoints,
         objects: Objects,
@@ -58,7 +59,7 @@ class Stub:
         self.leaving = False  # `monitor exit`: no further clients
         self._extended = False
         self.acks = True
-        self._last: StoppedLike | None = None
+        self._last: Stopped | None = None
         self._pages = Pages(lambda addr, length: timeline.read_memory(addr, length))
         self._methods: dict[bytes, Callable[[bytes], bytes]] = {
             b"?": self._why,
@@ -89,7 +90,7 @@ class Stub:
     def resume(self, packet: bytes) -> Move | None:
         return self.motion.resume(packet)
 
-    def stopped(self, stopped: StoppedLike) -> bytes:
+    def stopped(self, stopped: Stopped) -> bytes:
         self._last = stopped
         with system_errors():
             return stop_reply(stopped, self.timeline, self.points, self.threads)

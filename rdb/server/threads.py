@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from html import escape  # xml.sax.saxutils costs a tenth of the time that opening takes
 
+from rdb.recording import RankRecording
 from rdb.replay.agent import Thread, ThreadState
-from rdb.server.target import Debuggee, RankRecordingLike
+from rdb.timeline.timeline import Timeline
 
 _ANY = (b"0", b"-1")
 _LISTED_MAX = 256  # if there are more, only living threads are listed
 
 
 class Threads:
-    def __init__(self, timeline: Debuggee, recording: RankRecordingLike, name: str) -> None:
+    def __init__(self, timeline: Timeline, recording: RankRecording, name: str) -> None:
         self._timeline = timeline
         self._recording = recording
         self._name = name

@@ -7,12 +7,12 @@ import errno
 
 from rdb.replay.agent import AgentError
 from rdb.server.registers import REGISTERS, RegisterFile
-from rdb.server.target import Debuggee
+from rdb.timeline.timeline import Timeline
 
 _NAMES = tuple(register.name for register in REGISTERS if register.kind == "gpr")
 
 
-def register_file(timeline: Debuggee, thread: int = 0) -> RegisterFile:
+def register_file(timeline: Timeline, thread: int = 0) -> RegisterFile:
     """The registers of a thread; all zero if it has not started yet or has ended."""
     try:
         regs = timeline.registers(thread)
@@ -23,7 +23,7 @@ def register_file(timeline: Debuggee, thread: int = 0) -> RegisterFile:
     return RegisterFile({name: getattr(regs.gpr, name) for name in _NAMES}, regs.xsave)
 
 
-def set_register_file(timeline: Debuggee, registers: RegisterFile, thread: int = 0) -> None:
+def set_register_file(timeline: Timeline, registers: RegisterFile, thread: int = 0) -> None:
     old = timeline.registers(thread)
     gpr = old.gpr._replace(**registers.general)
     # The file is padded to XSAVE_BYTES; the replica has what its processor saves.

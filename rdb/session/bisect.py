@@ -17,6 +17,7 @@ from pathlib import PurePath
 from typing import Any
 
 from rdb.errors import RdbError
+from rdb.recording import Job
 from rdb.recording.log.record import Receive
 from rdb.recording.messages.messages import Messages
 from rdb.session.causal_order import CausalOrder, causal_order
@@ -25,7 +26,6 @@ from rdb.session.debugger import RankAnswer, RankDebugger
 from rdb.session.ending import side_by_side
 from rdb.session.mi import json_answer
 from rdb.session.ranks import Rank
-from rdb.session.session import JobLike
 from rdb.session.starts import Starts
 
 _AT_ONCE = 2
@@ -158,7 +158,7 @@ class Interrupt:
 
 
 async def bisect(
-    job: JobLike,
+    job: Job,
     expression: str,
     ranks: Sequence[Rank],
     last: bool = False,
@@ -227,7 +227,7 @@ def _event(found: Found) -> int:
 
 
 async def _search(
-    job: JobLike,
+    job: Job,
     messages: Messages,
     starts: Starts,
     expression: str,
@@ -266,7 +266,7 @@ async def _search(
     return replace(found, source_line=source_line, at_ns=_recorded_ns(job, rank, found))
 
 
-async def _with_message(found: Found, job: JobLike, messages: Messages) -> Found:
+async def _with_message(found: Found, job: Job, messages: Messages) -> Found:
     """Adds the message that wrote an operand, and its sender."""
     assert found.by_event is not None
     came = writing_message(messages, found.rank, found.by_event, found.operands)
@@ -340,7 +340,7 @@ def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
     )
 
 
-def _recorded_ns(job: JobLike, rank: Rank, found: Found) -> int | None:
+def _recorded_ns(job: Job, rank: Rank, found: Found) -> int | None:
     """Recorded time of the change: that of its event, or of the event before it; None: not
     known."""
     event = _event(found)

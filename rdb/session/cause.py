@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rdb.recording import Job
 from rdb.recording.messages.messages import Came, Messages
 from rdb.session.debugger import RankDebugger
 from rdb.session.ranks import Rank
-from rdb.session.session import JobLike
 from rdb.session.state import Place
 
 
@@ -37,7 +37,7 @@ def writing_message(
     return next((came for came in found if came is not None), None)
 
 
-async def sender(job: JobLike, messages: Messages, rank: Rank, came: Came) -> Sender:
+async def sender(job: Job, messages: Messages, rank: Rank, came: Came) -> Sender:
     """The statement that sent the message CAME to RANK.  Raises RdbError if it is not known."""
     send = messages.sent(rank, came)
     debugger = await RankDebugger.open(

@@ -16,6 +16,7 @@ from rdb.session.ranks import Rank
 from rdb.session.stacks import in_header, own_frame
 from rdb.session.state import Place, RankState, parse_state
 from rdb.session.template import Template
+from rdb.undoing import on_failure_await
 
 _OPEN_TIMEOUT_S = 120.0  # not for motions: a rank may be far from its end
 _OWN_WITHIN = 64  # frames that are searched for one of the user's own
@@ -88,14 +89,11 @@ class RankDebugger(Looking):
         """
         gdb = await GdbProcess.with_extension(f"the gdb of rank {rank}")
         debugger = cls(rank, gdb)
-        try:
+        async with on_failure_await(gdb.close):
             await debugger._connect(f"rdb-open {shlex.quote(job)} {address or rank}")
             if at_end:
                 debugger.short = (await gdb.execute("goto end")).error
             debugger._state = await debugger.query_state()
-        except BaseException:
-            await gdb.close()
-            raise
         return debugger
 
     @property
@@ -110,11 +108,8 @@ class RankDebugger(Looking):
         """As `open`, but forks a GDB that has read the program's symbols."""
         gdb = await template.fork(address, at_end, f"the gdb of rank {rank}")
         debugger = cls(rank, gdb)
-        try:
+        async with on_failure_await(gdb.close):
             debugger._state = await debugger.query_state()
-        except BaseException:
-            await gdb.close()
-            raise
         return debugger
 
     async def run(self, command: str, on_output: Callable[[str], None] | None = None) -> RankAnswer:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rdb.errors import RdbError
+from rdb.recording import Job
 from rdb.session.debugger import RankDebugger
 from rdb.session.ending import side_by_side
 from rdb.session.mi import json_answer
 from rdb.session.ranks import Rank
-from rdb.session.session import JobLike
 
 _LINE_S = 5.0
 
@@ -39,7 +39,7 @@ class FoundEvents:
 
 
 async def found_events(
-    job: JobLike, query: str, ranks: Sequence[Rank], way: str, limit: int
+    job: Job, query: str, ranks: Sequence[Rank], way: str, limit: int
 ) -> list[FoundEvents]:
     """Searches RANKS.  WAY: next (the first event of each rank), prev (the last one), all or
     count."""
@@ -55,7 +55,7 @@ async def found_events(
     return await side_by_side(map(one, ranks))
 
 
-async def _found(job: JobLike, query: str, rank: Rank, way: str, limit: int) -> FoundEvents:
+async def _found(job: Job, query: str, rank: Rank, way: str, limit: int) -> FoundEvents:
     debugger = await RankDebugger.open(str(job.path), rank, address=job.address(rank))
     debugger.gdb.on_progress = _Said(job.address(rank)).hear
     try:

@@ -27,6 +27,7 @@ from rdb.session.ending import to_its_end
 from rdb.session.mi import MiLine, console_command, parse_line
 from rdb.session.processes import Process, descendants
 from rdb.trace import tracer
+from rdb.undoing import on_failure_await
 
 LINE_LIMIT = 64 << 20  # one line may hold the answer to a large `print`
 _QUIT = "Quit"  # GDB's word for a command that Ctrl-C has ended
@@ -158,13 +159,10 @@ class GdbProcess:
         except (FileNotFoundError, PermissionError) as error:
             raise MissingTool(f"cannot run {program}", "apt-get install gdb") from error
         gdb = cls(process, name)
-        try:
+        async with on_failure_await(gdb.close):
             for setting in _SETTINGS:
                 await gdb.mi(f"-gdb-set {setting}")
             await gdb.execute(_NO_QUESTIONS)
-        except BaseException:
-            await gdb.close()
-            raise
         return gdb
 
     @property

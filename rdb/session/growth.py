@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
-from rdb.recording.state import RUNNING, ProcessState
+from rdb.recording import Job, RankRecording
+from rdb.recording.state import RUNNING
 from rdb.session.ranks import Rank
-
-
-class GlanceLike(Protocol):
-    """The part of rdb.recording.rank.RankGlance that is used here."""
-
-    @property
-    def state(self) -> ProcessState: ...
-    @property
-    def last_event(self) -> int: ...
-    def grown(self) -> bool: ...
-    def refresh(self) -> None: ...
-
-
-class RankLike(Protocol):
-    def glance(self) -> GlanceLike: ...
-
-
-class JobLike(Protocol):
-    """The part of a job that is used here."""
-
-    def rank(self, rank: Rank, /) -> RankLike: ...
 
 
 class Growth:
     """Notes how far recordings are.  A rank counts as grown at the first question about it."""
 
-    def __init__(self, job: JobLike) -> None:
+    def __init__(self, job: Job) -> None:
         self._job = job
-        self._seen: dict[Rank, GlanceLike] = {}
+        self._seen: dict[Rank, RankRecording] = {}
 
     def since_last(self, ranks: Iterable[Rank]) -> list[Rank]:
         """Those of RANKS that may have more events than at the last call."""

@@ -7,14 +7,8 @@ from typing import Protocol
 
 from rdb.coordinate.pausing import Pausing
 from rdb.errors import RdbError
-from rdb.recording import Process
+from rdb.recording import Job
 from rdb.session.ranks import Rank
-
-
-class JobLike(Protocol):
-    """The part of a job that is used here."""
-
-    def process(self, rank: Rank, /) -> Process: ...
 
 
 class ElsewhereLike(Protocol):
@@ -27,7 +21,7 @@ class ElsewhereLike(Protocol):
 class Live:
     """The processes of a job.  Those that this session has paused go on at `close`."""
 
-    def __init__(self, job: JobLike) -> None:
+    def __init__(self, job: Job) -> None:
         self._job = job
         self._here = Pausing(job)
         self.elsewhere: ElsewhereLike | None = None

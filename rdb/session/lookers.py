@@ -21,6 +21,7 @@ from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
 from rdb.session.stacks import in_header, own_frame
 from rdb.session.state import RankState, parse_state
+from rdb.undoing import on_failure_await
 
 T = TypeVar("T")
 _OPEN_TIMEOUT_S = 120.0
@@ -44,14 +45,11 @@ class Looker(Looking):
     async def open(cls, job: str, address: str) -> Looker:
         gdb = await GdbProcess.with_extension("the gdb that looks at ranks")
         looker = cls(gdb)
-        try:
+        async with on_failure_await(gdb.close):
             # Set before there is a process: afterwards GDB refuses.
             for what in ("memory", "registers"):
                 await looker._must(f"set may-write-{what} off")
             await looker._must(f"rdb-open {shlex.quote(job)} {address}")
-        except BaseException:
-            await gdb.close()
-            raise
         return looker
 
     async def stand_in(self, address: str, where: str, fresh: bool = False) -> RankState:

@@ -9,15 +9,13 @@ Nothing is printed here: answers come back by rank, and `merge` groups equal one
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from rdb.errors import RdbError
-from rdb.recording import Process
-from rdb.recording.state import ProcessState
+from rdb.recording import Job
 from rdb.session.away import Away, most_gdbs
 from rdb.session.debugger import RankAnswer, RankDebugger
 from rdb.session.ending import side_by_side, to_its_end
@@ -30,49 +28,10 @@ from rdb.session.ranks import Rank, format_ranks
 from rdb.session.stacks import Frame
 from rdb.session.starts import Starts
 from rdb.session.state import RankState
+from rdb.undoing import on_failure_await
 
 T = TypeVar("T")
 FEW = 4  # ranks whose GDBs are started before they are needed
-
-
-class RankLike(Protocol):
-    """The part of a rank's recording that a session uses."""
-
-    @property
-    def state(self) -> ProcessState: ...
-    @property
-    def last_event(self) -> int: ...
-    def records(self, first: int = 0, last: int | None = None, /) -> Iterator[Any]: ...
-    def receive_into(self, event: int, addr: int, size: int, /) -> Any: ...
-    def verbs(self, event: int | None = None, /) -> Any: ...
-    def event(self, event: int, /) -> Any: ...
-    def glance(self) -> Any: ...
-    @property
-    def first_event(self) -> int: ...
-    @property
-    def index(self) -> Any: ...
-    @property
-    def images(self) -> Any: ...
-    @property
-    def path(self) -> Path: ...
-
-
-class JobLike(Protocol):
-    """The part of a recorded job that a session uses."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def path(self) -> Path: ...
-    @property
-    def meta(self) -> dict[str, Any]: ...
-    @property
-    def ranks(self) -> list[Rank]: ...
-    @property
-    def missing(self) -> list[Rank]: ...
-    def rank(self, rank: Rank, /) -> RankLike: ...
-    def address(self, rank: Rank, /) -> str: ...
-    def process(self, rank: Rank, /) -> Process: ...
 
 
 class Outcome(NamedTuple):
@@ -112,7 +71,7 @@ class Session:
     Raises RdbError for a job without a recorded rank.
     """
 
-    def __init__(self, job: JobLike, at_end: bool = True) -> None:
+    def __init__(self, job: Job, at_end: bool = True) -> None:
         self.job = job
         self.log = CommandLog()
         self.failed: dict[Rank, str] = {}
@@ -224,11 +183,8 @@ class Session:
 
     async def _open(self, rank: Rank) -> RankDebugger:
         debugger = await self._starts.open(rank)
-        try:
+        async with on_failure_await(debugger.close):
             lost = await self._away.back(debugger)
-        except BaseException:
-            await debugger.close()
-            raise
         if lost is not None:
             self.lost[rank] = lost
         debugger.gdb.on_progress = lambda text: self._heard(rank, text)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
-from typing import Protocol
 
 from rdb.errors import RdbError
+from rdb.recording import Job
 from rdb.session.debugger import RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.template import Template
@@ -14,18 +13,10 @@ from rdb.session.template import Template
 _AT_ONCE = 4  # starting GDBs read symbols: more of them would only slow each other
 
 
-class JobLike(Protocol):
-    """The part of a job that is used here."""
-
-    @property
-    def path(self) -> Path: ...
-    def address(self, rank: Rank, /) -> str: ...
-
-
 class Starts:
     """Makes the GDBs of ranks; FORKS false: each is started by itself (jobs of few ranks)."""
 
-    def __init__(self, job: JobLike, at_end: bool, forks: bool) -> None:
+    def __init__(self, job: Job, at_end: bool, forks: bool) -> None:
         self._job = job
         self._at_end = at_end
         self._forks = forks

@@ -17,6 +17,7 @@ import tempfile
 from rdb.errors import RdbError
 from rdb.session.ending import to_its_end
 from rdb.session.gdb import LINE_LIMIT, GdbProcess
+from rdb.undoing import on_failure_await
 
 _OPEN_S = 120.0
 _CREDENTIALS = struct.Struct("3i")
@@ -76,16 +77,13 @@ class Template:
         options = ["-iex", "maint set worker-threads 0"]
         gdb = await GdbProcess.with_extension("the gdb that others are forked from", options)
         template = cls(gdb, folder)
-        try:
+        async with on_failure_await(template.close):
             template._server = await asyncio.start_unix_server(
                 template._connected, os.path.join(folder.name, "session"), limit=LINE_LIMIT
             )
             said = await gdb.execute(f"rdb-template {shlex.quote(job)} {address} {folder.name}")
             if said.error is not None:
                 raise RdbError(said.error)
-        except BaseException:
-            await template.close()
-            raise
         return template
 
     async def fork(self, address: str, at_end: bool, name: str) -> GdbProcess:

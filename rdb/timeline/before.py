@@ -20,6 +20,7 @@ from rdb.timeline.position import Arrive, Hit, Position, Steps
 from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.travel import COUNT_ID, Goal, Travel, _legs, count_arrivals
 from rdb.timeline.walker import Walker
+from rdb.undoing import on_failure
 
 TRACE = 560  # sets of registers that fit one answer of the agent
 WINDOW = 40_000  # instructions stepped before anything else is tried: 4 ms
@@ -61,7 +62,7 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr, backlog: bool = Fal
         raise
     if walker is None:
         return _before_simple(travel, target, gpr, backlog)
-    try:
+    with on_failure(walker.close):
         arrivals = _arrivals(walker, target, gpr.pc)
         if arrivals == 0:
             # The last move was empty: the recording ends where that move starts.
@@ -70,9 +71,6 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr, backlog: bool = Fal
         trace = _between_arrivals(travel, walker, gpr, arrivals, backlog)
         if trace is None:
             trace = _search(travel, walker, gpr, (walker.event, gpr.pc, 1), backlog)
-    except BaseException:
-        walker.close()
-        raise
     return _done_with(walker, trace)
 
 
@@ -201,15 +199,12 @@ def _before_steps(travel: Travel, target: Position, last: Steps, backlog: bool) 
     if last.n > count:
         base = base.then(Steps(last.n - count))
     walker = travel.to(base)
-    try:
+    with on_failure(walker.close):
         travel.keep_if_worth(walker)
         stop = walker.step(count, trace=True)
         if stop.reason is not StopReason.TARGET:
             raise NoSuchPosition(f"position {target} is not in the recording")
         trace = _trace(walker, base, stop.steps, stop.trace, stop.steps, backlog)
-    except BaseException:
-        walker.close()
-        raise
     return _done_with(walker, trace)
 
 
@@ -220,11 +215,8 @@ def _before_answer(travel: Travel, target: Position, gpr: Gpr, backlog: bool) ->
     start = travel.nearest(target, strictly=True)
     walker = start.fork() if start.event == target.event - 1 else None
     walker = walker or travel.to(Position(target.event - 1))
-    try:
+    with on_failure(walker.close):
         trace = _search(travel, walker, gpr, (target.event, 0, 0), backlog)
-    except BaseException:
-        walker.close()
-        raise
     return _done_with(walker, trace)
 
 

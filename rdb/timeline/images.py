@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rdb.errors import DamagedRecording
+from rdb.recording import RankRecording
 from rdb.recording.checkpoints import Checkpoint
-from rdb.replay.replica import CannotStart, Replica, Source
+from rdb.replay.replica import CannotStart, Replica
 from rdb.timeline.position import Position
-from rdb.timeline.walker import Control, ReplicaLike, Walker
+from rdb.timeline.walker import Control, Walker
+from rdb.undoing import on_failure
 
 _WORTH_S = 0.05  # least recorded time that starting from an image must save
 
 
-def first_replica(recording: Source) -> tuple[Replica, list[str]]:
+def first_replica(recording: RankRecording) -> tuple[Replica, list[str]]:
     """A replica at the first usable image, and messages about what is lost before it.
 
     Raises CannotStart if no image can be used.
@@ -43,9 +45,7 @@ def first_replica(recording: Source) -> tuple[Replica, list[str]]:
 class Images:
     """The images of a recording.  START makes a replica of image number N."""
 
-    def __init__(
-        self, checkpoints: Sequence[Checkpoint], start: Callable[[int], ReplicaLike]
-    ) -> None:
+    def __init__(self, checkpoints: Sequence[Checkpoint], start: Callable[[int], Replica]) -> None:
         self._start = start
         self.lost: list[str] = []
         """Why images cannot be used."""
@@ -90,9 +90,6 @@ class Images:
             self._use([other for other in self._checkpoints if other != one])
             self.lost.append(f"an older checkpoint is used: {error.cause}")
             return None
-        try:
+        with on_failure(replica.close):
             gpr = replica.agent.get_regs().gpr
-        except BaseException:
-            replica.close()
-            raise
         return Walker(replica, Position(one.event), gpr, control, self._at_s(one))

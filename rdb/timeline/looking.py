@@ -18,6 +18,7 @@ from rdb.timeline.points import Points
 from rdb.timeline.position import Position
 from rdb.timeline.standing import Standing
 from rdb.timeline.travel import END_S
+from rdb.undoing import on_failure
 
 _LEGS = 64
 _ROWS = 4096  # at most so many rows in one answer
@@ -184,11 +185,8 @@ class Looking(Standing):
         """True: a debug register watches.  False: pages are protected, which is slower but
         exact.  Raises RdbError if the bytes cannot be watched; then nothing is set."""
         self.points.set_watchpoint(id_, addr, length, kind)
-        try:
+        with on_failure(lambda: self.points.clear_watchpoint(id_)):  # else all motions would fail
             self._arm(self._need_live())
-        except BaseException:
-            self.points.clear_watchpoint(id_)  # else each later motion would fail, too
-            raise
         return id_ not in self.points.slow
 
     def clear_watchpoint(self, id_: int) -> None:

@@ -22,6 +22,7 @@ from rdb.timeline.points import Points
 from rdb.timeline.position import Hit, Position, WatchHit
 from rdb.timeline.travel import COUNT_ID, Goal, Travel
 from rdb.timeline.walker import Walker
+from rdb.undoing import on_failure
 
 _CHUNK_S = 0.002  # running time
 _FORK_PART = 0.5  # share of the time of a fork
@@ -335,11 +336,8 @@ def _at_breakpoint(travel: Travel, start: Walker, stop: Stop) -> Found:
     else:
         position = Position.at(hit.event, hit.pc, hit.hits)
     walker = travel.to(position)
-    try:
+    with on_failure(walker.close):
         travel.keep_if_worth(walker)
-    except BaseException:
-        walker.close()
-        raise
     return Found(position, walker.gpr, hit.id, watch=False, walker=walker)
 
 

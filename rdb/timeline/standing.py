@@ -6,13 +6,11 @@ needed.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from rdb.errors import Diverged
-from rdb.recording.log.record import End
+from rdb.recording import RankRecording
 from rdb.recording.log.threads import Schedule
 from rdb.replay.agent import Gpr, Map, Thread
-from rdb.replay.replica import Replica, Source
+from rdb.replay.replica import Replica
 from rdb.timeline.backlog import Backlog
 from rdb.timeline.branches import BranchPoint, Root
 from rdb.timeline.images import Images, first_replica
@@ -20,25 +18,11 @@ from rdb.timeline.past import Past
 from rdb.timeline.points import Points
 from rdb.timeline.position import Position, ToEnd
 from rdb.timeline.travel import Travel
-from rdb.timeline.walker import Control, ReplicaLike, Walker
+from rdb.timeline.walker import Control, Walker
+from rdb.undoing import on_failure
 
 
-class Recorded(Source, Protocol):
-    """The part of a recording that a timeline uses; rdb.recording.RankRecording implements it."""
-
-    @property
-    def schedule(self) -> Schedule: ...
-    @property
-    def settled_event(self) -> int: ...
-    @property
-    def last_event(self) -> int: ...
-    @property
-    def end(self) -> End | None: ...
-    def refresh(self) -> None: ...
-    def grown(self) -> bool: ...
-
-
-def _images_of(recording: Source | None) -> Images | None:
+def _images_of(recording: RankRecording | None) -> Images | None:
     if recording is None:
         return None
     return Images(recording.images, lambda number: Replica.start(recording, number))
@@ -47,22 +31,19 @@ def _images_of(recording: Source | None) -> Images | None:
 class Standing:
     def __init__(
         self,
-        recording: Recorded | None,
-        replica: ReplicaLike | None = None,
+        recording: RankRecording | None,
+        replica: Replica | None = None,
         schedule: Schedule | None = None,
     ) -> None:
-        first: ReplicaLike | None = replica
+        first: Replica | None = replica
         lost: list[str] = []
         if first is None:
             if recording is None:
                 raise ValueError("a recording or a replica")
             first, lost = first_replica(recording)
-        try:
+        with on_failure(first.close):
             self.hello = first.agent.hello()
             gpr = first.agent.get_regs().gpr
-        except BaseException:
-            first.close()
-            raise
         self.recording = recording
         if schedule is None:
             schedule = Schedule() if recording is None else recording.schedule

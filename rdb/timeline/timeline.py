@@ -15,10 +15,7 @@ from rdb.timeline.backward import Backward
 from rdb.timeline.branches import unanswered
 from rdb.timeline.points import Points
 from rdb.timeline.position import Position
-from rdb.timeline.standing import Recorded
 from rdb.timeline.stopped import Interrupted, Stopped, Strayed
-
-__all__ = ["Recorded", "Timeline"]
 
 _LAST_CHANGE_ID = 1
 _MOVES_MAX = 48  # a position with more moves is replaced by its canonical name

@@ -21,6 +21,7 @@ from rdb.timeline.images import Images
 from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd
 from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.walker import Control, Walker
+from rdb.undoing import on_failure
 
 COUNT_ID = 0x7264_6202  # of the counting breakpoints that naming sets
 _LEG_STEPS = 8192
@@ -213,11 +214,8 @@ class Travel:
                 why += "; ".join(self._lost) or "the events before were dropped (--keep)"
             raise NoSuchPosition(f"event {target.event} is not in the recording: {why}")
         walker = self.ahead.take(target) or self.nearest(target).fork()
-        try:
+        with on_failure(walker.close):
             self.advance(walker, target)
-        except BaseException:
-            walker.close()
-            raise
         return walker
 
     def gpr_at(self, position: Position) -> Gpr:

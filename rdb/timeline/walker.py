@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
 from weakref import WeakSet
 
 from rdb.replay.agent import FOREVER, AgentClient, Gpr, Stop, StopReason
+from rdb.replay.replica import Replica
 from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd, WatchHit
 from rdb.timeline.stopped import Interrupted, NoSuchPosition, Strayed
 
@@ -17,15 +17,6 @@ _INSIST_S = 0.02
 _LOOK_S = 0.01
 _FAR = 100_000  # events; on a longer way progress is reported
 _MOVE_ID = 0x7264_6201  # id of the watchpoints that moves set
-
-
-class ReplicaLike(Protocol):
-    """rdb.replay.replica.Replica, or that of a test."""
-
-    @property
-    def agent(self) -> AgentClient: ...
-    def fork(self) -> ReplicaLike: ...
-    def close(self) -> None: ...
 
 
 class Control:
@@ -143,7 +134,7 @@ class Walker:
 
     def __init__(
         self,
-        replica: ReplicaLike,
+        replica: Replica,
         position: Position,
         gpr: Gpr,
         control: Control,

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 RDB = """
 errors crc32c hooks
 trace
-environment home memory private paths process_stat checked executor
+environment home memory private paths process_stat checked executor undoing
 temporary
 wire
 recording

@@ -6,22 +6,10 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntFlag
-from pathlib import Path
-from typing import Any, Protocol
 
 from rdb.errors import RdbError
 from rdb.recording.mpi.communication import RankCommunication, What
-
-
-class Recorded(Protocol):
-    """The part of a rank's recording that is used here."""
-
-    @property
-    def path(self) -> Path: ...
-    @property
-    def index(self) -> Any: ...
-    @property
-    def images(self) -> Any: ...
+from rdb.recording.rank import RankRecording
 
 
 class Mark(IntFlag):
@@ -68,7 +56,7 @@ class Lane:
 class RankTimes:
     """When a rank's events were answered.  Raises RdbError if nothing is recorded yet."""
 
-    def __init__(self, recording: Recorded) -> None:
+    def __init__(self, recording: RankRecording) -> None:
         index = recording.index
         self.events: list[int] = []
         self.at_ns: list[int] = []

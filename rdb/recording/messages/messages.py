@@ -13,7 +13,6 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from rdb.errors import RdbError
 from rdb.recording.log.record import NEVER, Receive, Record
@@ -21,16 +20,9 @@ from rdb.recording.messages.partitioned import Partitioned
 from rdb.recording.messages.verbs import Arrival, Posts, arrival_into
 from rdb.recording.mpi.communication import Channel, Item, RankCommunication
 from rdb.recording.rank import RankRecording
+from rdb.recording.store import Job
 
 _COARSE_NS = 1000  # durations may be cut to whole microseconds
-
-
-class RanksLike(Protocol):
-    """The part of a job that is used here."""
-
-    @property
-    def ranks(self) -> list[int]: ...
-    def rank(self, rank: int, /) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +81,7 @@ class Messages:
     Methods raise RdbError for a rank whose log has lost its beginning (--keep).
     """
 
-    def __init__(self, job: RanksLike) -> None:
+    def __init__(self, job: Job) -> None:
         self._job = job
         self._known: dict[int, RankMessages] = {}
         self._posts: dict[int, Posts] = {}

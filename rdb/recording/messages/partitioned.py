@@ -14,14 +14,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
 
 from rdb.recording.log.describe import mpi_functions
 from rdb.recording.log.record import Note, Record, signed32
 from rdb.recording.mpi.communication import Communicator, RankCommunication
-
-if TYPE_CHECKING:
-    from rdb.recording.messages.messages import RanksLike
+from rdb.recording.store import Job
 
 Need = tuple[int, int, int, int]
 """(rank, event, other rank, its event): the first event needs the second."""
@@ -91,7 +88,7 @@ class Partitioned:
     """The partitioned messages of a job."""
 
     def __init__(
-        self, job: RanksLike, communications: Mapping[int, RankCommunication], never: int
+        self, job: Job, communications: Mapping[int, RankCommunication], never: int
     ) -> None:
         self._never = never
         self._sends: dict[_Channel, list[_End]] = defaultdict(list)
@@ -178,7 +175,7 @@ class Partitioned:
 
     # ---- a rank's log ----
 
-    def _read(self, job: RanksLike, rank: int, known: RankCommunication) -> None:
+    def _read(self, job: Job, rank: int, known: RankCommunication) -> None:
         recording = job.rank(rank)
         ends = dict(self._begun(rank, known))
         wanted = _numbers()
