@@ -1,7 +1,6 @@
 /* Mode, owner, times, links and extended attributes of a file before a recorded call that changes any of them, or the
  * file's contents.  Noted with the call, for restarts from before it (rdb/live/files/attributes.py). */
-#ifndef RDB_ATTRIBUTES_H
-#define RDB_ATTRIBUTES_H
+#pragma once
 #include "crossing/event.h"
 
 enum { ATTRIBUTES_TEXT = 6 * 1024 };
@@ -20,5 +19,3 @@ struct attributes {
 void attributes_before(const struct event *ev, struct attributes *a);
 /* Call when the call has its answer. */
 void attributes_after(struct event *ev, struct attributes *a);
-
-#endif

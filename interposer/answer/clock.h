@@ -1,6 +1,5 @@
 /* Clocks, for the functions of the program's vDSO (vdso.S). */
-#ifndef RDB_CLOCK_H
-#define RDB_CLOCK_H
+#pragma once
 #include "crossing/clock_fast.h"
 
 /* Carries out the calls of RDB_NS_CORE: nanoseconds of clock args[0], or -errno. */
@@ -11,5 +10,3 @@ extern const uint8_t vdso_start[], vdso_end[];
 
 /* Allows the fast way to read clocks (clock_fast.h) again for a while, unless something is due at every event. */
 void clock_fast_if_possible(void);
-
-#endif

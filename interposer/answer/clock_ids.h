@@ -1,7 +1,6 @@
 /* The clock id of a process or thread contains its pid or tid (clock_getcpuclockid(3), pthread_getcpuclockid(3)).  A
  * restarted program knows those from before. */
-#ifndef RDB_CLOCK_IDS_H
-#define RDB_CLOCK_IDS_H
+#pragma once
 #include <time.h>
 #include "task/thread.h"
 
@@ -30,5 +29,3 @@ static inline int clock_is_of_cpu(clockid_t clock)
 {
 	return clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
 }
-
-#endif

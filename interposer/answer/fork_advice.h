@@ -1,7 +1,6 @@
 /* MADV_WIPEONFORK and MADV_DONTFORK (madvise(2)): memory that is zero in a child of the program, or is not there.  The
  * kernel is not told: our own forks (images, replicas) must keep the contents. */
-#ifndef RDB_FORK_ADVICE_H
-#define RDB_FORK_ADVICE_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ void fork_advice_moved(uint64_t old, uint64_t at, size_t len);
 void fork_advice_in_child(void);
 /* MADV_FREE, which changes nothing under rdb: can it be for all of [start, end)? 0 or -errno. */
 long fork_advice_is_private(uint64_t start, uint64_t end);
-
-#endif

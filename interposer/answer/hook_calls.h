@@ -1,6 +1,5 @@
 /* What a program asks of rdb about its checkpoints (include/rdb.h). */
-#ifndef RDB_HOOK_CALLS_H
-#define RDB_HOOK_CALLS_H
+#pragma once
 #include "crossing/event.h"
 
 /* prctl(2) with RDB_PRCTL_HOOKS. */
@@ -12,5 +11,3 @@ void excluded_drop(void);
 void excluded_zero(void);
 /* It is memory of something else now. */
 void excluded_unmapped(uint64_t start, uint64_t end);
-
-#endif

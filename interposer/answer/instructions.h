@@ -1,7 +1,6 @@
 /* Instructions whose result differs from run to run: those that read the processor's counter, return random numbers, or
  * identify the processor.  They are made to trap, or patched when code is mapped, and answered as events. */
-#ifndef RDB_INSTRUCTIONS_H
-#define RDB_INSTRUCTIONS_H
+#pragma once
 #include "base/lower.h"
 #include "text/traps.h"
 
@@ -25,5 +24,3 @@ bool instructions_left(const uint8_t *begin, const uint8_t *end);
 bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc);
 /* Changes one byte of text. */
 void instructions_patch(uint8_t *op, uint8_t to);
-
-#endif

@@ -1,6 +1,5 @@
 /* ioctl: what each request reads and writes, and which requests are refused. */
-#ifndef RDB_IOCTLS_H
-#define RDB_IOCTLS_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@ int ioctl_refused(int fd, unsigned req);
 bool ioctl_known(unsigned req);
 /* Can the program's memory be read there?  Asks the kernel. */
 bool may_be_read(uint64_t addr, size_t len);
-
-#endif

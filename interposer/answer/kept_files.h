@@ -3,8 +3,7 @@
  * process has written itself: its replay writes it again.
  *
  * Without a log the same is kept after a checkpoint (answer/undo.h). */
-#ifndef RDB_KEPT_FILES_H
-#define RDB_KEPT_FILES_H
+#pragma once
 #include "crossing/event.h"
 
 enum { KEPT_TEXT = 3 * 1024 };
@@ -33,5 +32,3 @@ bool kept_name_of(int dir, const char *path, bool follow, char *full, char *plac
 void kept_before(const struct event *ev, struct kept *k);
 /* Call when the call has its answer. */
 void kept_after(struct event *ev, struct kept *k);
-
-#endif

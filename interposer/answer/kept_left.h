@@ -1,7 +1,6 @@
 /* Files that are as this process has left them, or that it has open: its replay writes again all that it wrote to
  * them. */
-#ifndef RDB_KEPT_LEFT_H
-#define RDB_KEPT_LEFT_H
+#pragma once
 #include <sys/stat.h>
 #include "answer/kept_files.h"
 
@@ -10,5 +9,3 @@ bool kept_is_left(const struct stat *st);
 bool kept_appends(int fd);
 void kept_left_before(const struct event *ev);
 void kept_left_after(const struct event *ev, const struct kept *k);
-
-#endif

@@ -1,6 +1,5 @@
 /* Loads a program into the arena as the kernel's execve does (elf(5), binfmt_elf, auxv: getauxval(3)). */
-#ifndef RDB_LOADER_H
-#define RDB_LOADER_H
+#pragma once
 #include <stdint.h>
 
 struct loaded {
@@ -12,5 +11,3 @@ struct loaded {
  * /proc/self/exe shows; called: AT_EXECFN.  0, or -errno with *why (static text). */
 int loader_load(int program, const char *path, const char *called, char **argv, char **envp, struct loaded *out,
 		const char **why);
-
-#endif

@@ -8,8 +8,7 @@
  * Text made in memory that is not executable yet (mprotect(2)) is examined each time it becomes executable.  Shared
  * memory is left alone, since others read and run the same text: there, too, the instructions trap.
  */
-#ifndef RDB_MADE_TEXT_H
-#define RDB_MADE_TEXT_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -30,5 +29,3 @@ static inline bool made_text_unrun(int prot)
 }
 /* Fault at memory that is not executable.  True: now it is. */
 bool made_text_fault(const ucontext_t *uc);
-
-#endif

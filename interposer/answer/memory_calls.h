@@ -1,6 +1,5 @@
 /* System calls that change the memory map.  Emulated, so that every run has the same addresses. */
-#ifndef RDB_MEMORY_CALLS_H
-#define RDB_MEMORY_CALLS_H
+#pragma once
 #include "crossing/event.h"
 
 long memory_mmap(struct event *ev, ucontext_t *uc);
@@ -27,4 +26,3 @@ void memory_alias(const char *path, const char *asked);
 const char *memory_asked_for(const char *path);
 /* Examines the instructions there, if they are executable. */
 void memory_look(uint64_t at, size_t len, int prot, const char *key, uint64_t offset);
-#endif

@@ -6,8 +6,7 @@
  *
  * Where the limits that rdb itself was started with cannot be raised they are the kernel's alone, and count rdb's memory.
  */
-#ifndef RDB_MEMORY_LIMITS_H
-#define RDB_MEMORY_LIMITS_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ long memory_limits_more(size_t more, bool data, uint64_t at, size_t replaced);
 long memory_limits_protect(uint64_t at, size_t len, int prot);
 /* The heap is to end at `want`. */
 long memory_limits_heap(uint64_t want);
-
-#endif

@@ -1,6 +1,5 @@
 /* How much the program has mapped, as the kernel counts it without rdb (vm_stat_account() in mm/mmap.c). */
-#ifndef RDB_MEMORY_USE_H
-#define RDB_MEMORY_USE_H
+#pragma once
 #include "space/arena.h"
 
 /* In bytes. */
@@ -16,5 +15,3 @@ long memory_use(struct memory_use *out, uint64_t from, uint64_t to);
 /* A call comes from a place with this stack pointer: without rdb the stack would have grown so far. */
 void memory_use_stack_at(uint64_t sp);
 bool memory_use_is_stack(const struct mapping *m);
-
-#endif

@@ -1,7 +1,6 @@
 /* Things that a restarted program knows by other names than the kernel: paths, timers, segments.  A higher layer keeps
  * them; main() sets the table. */
-#ifndef RDB_OTHER_NAMES_H
-#define RDB_OTHER_NAMES_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct other_names {
 };
 
 extern const struct other_names *other_names;
-
-#endif

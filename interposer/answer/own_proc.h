@@ -1,6 +1,5 @@
 /* Files of /proc about the program itself, by any path: proc(5). */
-#ifndef RDB_OWN_PROC_H
-#define RDB_OWN_PROC_H
+#pragma once
 #include <stdbool.h>
 
 enum { OWN_PROC_NAME = 64 };
@@ -11,5 +10,3 @@ const char *own_proc_below(const char *path);
  * auxv, status, stat, statm, exe): its name in the folder of the process or, with *tid, of a thread.  *tid: -1 for
  * /proc/thread-self, 0 for the process. */
 bool own_proc_file(int dir, const char *path, char name[OWN_PROC_NAME], int *tid);
-
-#endif

@@ -1,6 +1,5 @@
 /* System calls with one path. */
-#ifndef RDB_PATH_ARGUMENT_H
-#define RDB_PATH_ARGUMENT_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ struct path_argument {
 
 /* False: the call has no path, or two. */
 bool path_argument(uint64_t nr, const uint64_t args[6], struct path_argument *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* Ids of processes and threads in system calls, where a restarted program knows other ones than the kernel (base/pids.h):
  * before the call, and in its answer. */
-#ifndef RDB_PID_CALLS_H
-#define RDB_PID_CALLS_H
+#pragma once
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void pids_in(uint64_t nr, uint64_t args[6], struct pid_room *room);
 int64_t pids_out(uint64_t nr, const uint64_t args[6], int64_t result);
 /* readlink(2) of /proc/self and /proc/thread-self. */
 bool pids_link(uint64_t nr, const uint64_t args[6], int64_t *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files of /proc that tell of the state of the program (proc(5)), with what it knows in place of what is rdb's. */
-#ifndef RDB_PROC_STATUS_H
-#define RDB_PROC_STATUS_H
+#pragma once
 #include "task/thread.h"
 
 /* Which thread a file is about. */
@@ -21,5 +20,3 @@ void proc_status_limits(int fd, const char *text);
 
 /* Writes to a file in memory. */
 void proc_put(int fd, const char *text, size_t len);
-
-#endif

@@ -4,8 +4,7 @@
  * program that replaces itself continues in `exec` below its former directory.  In replay the parent's fork is answered
  * with the recorded pid; no process is made.
  */
-#ifndef RDB_PROCESS_H
-#define RDB_PROCESS_H
+#pragma once
 #include "crossing/event.h"
 
 /* fork, vfork, clone, clone3 without CLONE_THREAD.  Result for the caller; the child returns 0 with
@@ -23,5 +22,3 @@ void process_children_from(unsigned before);
 long process_exec_unreadable(const struct event *ev);
 /* execve, execveat, with these arguments: returns only -errno. */
 long process_exec(struct event *ev, const uint64_t a[6]);
-
-#endif

@@ -1,7 +1,6 @@
 /* The file of a program, as execve(2) finds, checks and reads it.  It is known by a descriptor: it may have no name
  * (memfd_create(2)), or have lost it. */
-#ifndef RDB_PROGRAM_H
-#define RDB_PROGRAM_H
+#pragma once
 #include <stdbool.h>
 
 enum { SCRIPT_LINE = 256, SCRIPTS_NESTED = 5 }; /* as in the kernel: BINPRM_BUF_SIZE, exec_binprm() */
@@ -30,5 +29,3 @@ enum { PROGRAM_CHECK = 0x10000 };
 long program_check(int dir, const char *path, char *const *argv, char *const *envp, int flags);
 /* Does the kernel know it? */
 bool program_can_check(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Paths with another meaning under rdb: the program's own file, and the libraries that we replace. */
-#ifndef RDB_REDIRECT_H
-#define RDB_REDIRECT_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ bool redirect_busy(uint64_t nr, const uint64_t args[6], long *result);
 /* The path to open instead of this one, or the path itself: for a library in front of the gate it is our stub (GDB
  * finds it by the recorded path). */
 const char *redirected(const char *path);
-
-#endif

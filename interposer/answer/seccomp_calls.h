@@ -1,7 +1,6 @@
 /* seccomp(2) and prctl(2) with PR_SET_SECCOMP: the program's own filters, which the lower half carries out
  * (crossing/filters.h). */
-#ifndef RDB_SECCOMP_CALLS_H
-#define RDB_SECCOMP_CALLS_H
+#pragma once
 #include <ucontext.h>
 #include "base/thread.h"
 #include "crossing/event.h"
@@ -19,5 +18,3 @@ unsigned seccomp_filters(const struct thread *t, unsigned kernel);
 
 /* The thread has filters, and asks for the call of uc.  True: they do not allow it, and all is done. */
 bool seccomp_forbids(ucontext_t *uc, uint32_t nr, const uint64_t args[6]);
-
-#endif

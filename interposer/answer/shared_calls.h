@@ -1,6 +1,5 @@
 /* Shared memory in a replay, and System V shared memory in both. */
-#ifndef RDB_SHARED_CALLS_H
-#define RDB_SHARED_CALLS_H
+#pragma once
 #include "log/parts.h"
 
 /* In replay: adds the aliases of what this event has mapped or begins to follow. */
@@ -23,5 +22,3 @@ const char *shared_suspicion(const struct log_record *next, uint64_t agreed);
 
 long shared_shmat(struct event *ev, ucontext_t *uc);
 long shared_shmdt(struct event *ev, ucontext_t *uc);
-
-#endif

@@ -1,8 +1,5 @@
-#ifndef RDB_SOCKET_NOTES_H
-#define RDB_SOCKET_NOTES_H
+#pragma once
 #include "crossing/event.h"
 
 /* Adds RDB_NOTE_SOCKET after a successful connect(2), accept(2) or listen(2). */
 void note_socket(struct event *ev);
-
-#endif

@@ -1,6 +1,5 @@
 /* The memory of the program that a system call reads (syscall_inputs.def). */
-#ifndef RDB_SYSCALL_INPUTS_H
-#define RDB_SYSCALL_INPUTS_H
+#pragma once
 #include "crossing/event.h"
 
 /* While recording, before the call: notes the memory that the program hands out with it. */
@@ -14,5 +13,3 @@ bool syscall_strings_there(const struct event *ev);
 
 /* ioctls.c: how many bytes the request reads at the third argument. */
 size_t ioctl_reads(unsigned req);
-
-#endif

@@ -1,6 +1,5 @@
 /* The bytes of upper memory that a system call has written, where a row of syscalls.def cannot express it. */
-#ifndef RDB_SYSCALL_OUTPUTS_H
-#define RDB_SYSCALL_OUTPUTS_H
+#pragma once
 #include <sys/uio.h>
 #include "crossing/event.h"
 
@@ -54,5 +53,3 @@ void out_getgroups(struct event *ev);
 void out_socketpair(struct event *ev);
 void out_getsockopt(struct event *ev);
 void out_accept(struct event *ev);
-
-#endif

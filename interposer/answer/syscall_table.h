@@ -1,6 +1,5 @@
 /* The table of system calls (syscalls.def): who answers each call, and which memory it writes. */
-#ifndef RDB_SYSCALL_TABLE_H
-#define RDB_SYSCALL_TABLE_H
+#pragma once
 #include <ucontext.h>
 #include "crossing/event.h"
 
@@ -36,5 +35,3 @@ long call_exit(struct event *ev, ucontext_t *uc);
 
 /* Only on this kind of processor: arch_prctl(2). */
 long call_arch_prctl(struct event *ev, ucontext_t *uc);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * A call need not be noted if all names that it changes have been noted since the checkpoint, and nothing that it
  * destroys is older than the checkpoint.  So a file that is written again and again is noted once. */
-#ifndef RDB_UNDO_H
-#define RDB_UNDO_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,4 +57,3 @@ void undo_after(const struct event *ev, const struct kept *k);
 void undo_own(const char *path, const char *place);
 /* This process is a child that will not be followed. */
 void undo_unseen(void);
-#endif

@@ -3,8 +3,7 @@
  * --lax: calls that the table does not know are passed on.  The log has their answer and, if the kernel can tell, each
  * page of the program that was written to meanwhile.
  */
-#ifndef RDB_UNKNOWN_CALLS_H
-#define RDB_UNKNOWN_CALLS_H
+#pragma once
 #include "answer/syscall_table.h"
 #include "crossing/event.h"
 
@@ -16,5 +15,3 @@ void refused_call(const struct row *row);
 void refused_prctl(unsigned option, const char *why);
 /* For a call with many requests: "CALL REQUEST". */
 void refused_request(const char *call, uint32_t nr, unsigned request, int error, const char *why);
-
-#endif

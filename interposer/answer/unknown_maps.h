@@ -3,8 +3,7 @@
  * Both are found by comparing before and after the call while recording.  A replay maps the same, with the contents in
  * the log.  It needs no descriptors, since the log answers all calls; a restart does.
  */
-#ifndef RDB_UNKNOWN_MAPS_H
-#define RDB_UNKNOWN_MAPS_H
+#pragma once
 #include "crossing/event.h"
 
 struct log_chunk;
@@ -19,5 +18,3 @@ bool unknown_maps_after(struct event *ev, bool content);
  * stored. */
 void unknown_maps_recorded(const struct log_chunk *c);
 void unknown_maps_protect(const struct log_record *rec);
-
-#endif

@@ -4,8 +4,7 @@
  * Our child has a copy of the memory, so that it has a recording of its own.  Before it replaces itself or ends, what
  * it wrote is sent to the parent, which waits for that anyway.  It becomes part of the answer to the parent's call.
  */
-#ifndef RDB_VFORK_H
-#define RDB_VFORK_H
+#pragma once
 #include "crossing/event.h"
 
 /* Before the fork: ends[0] is the parent's, ends[1] the child's.  0 or -errno. */
@@ -21,5 +20,3 @@ void vfork_leaving(void);
 
 /* Is this such a child, whose parent waits? */
 bool vfork_under_way(void);
-
-#endif

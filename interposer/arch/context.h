@@ -1,6 +1,5 @@
 /* The registers of a stopped thread, as they are kept in images and between threads. */
-#ifndef RDB_ARCH_CONTEXT_H
-#define RDB_ARCH_CONTEXT_H
+#pragma once
 #include <stdint.h>
 #include <ucontext.h>
 #include "arch/x86_64/base/context.h"
@@ -20,5 +19,3 @@ static inline uint64_t context_sp(const struct context *c);
 /* Makes c the context of a new thread after the system call that created it; stack 0: it keeps the parent's stack
  * pointer. */
 static inline void context_child(struct context *c, uint64_t stack);
-
-#endif

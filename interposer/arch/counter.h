@@ -1,6 +1,5 @@
 /* The processor's time counter, which programs can read without a system call. */
-#ifndef RDB_ARCH_COUNTER_H
-#define RDB_ARCH_COUNTER_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include "arch/x86_64/base/counter.h"
@@ -8,5 +7,3 @@
 static inline uint64_t counter_now(void);
 /* Does it run at a constant rate? */
 static inline bool counter_steady(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* CRC-32C by instructions of the processor (base/crc32c.h). */
-#ifndef RDB_ARCH_CRC32C_H
-#define RDB_ARCH_CRC32C_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ static inline uint64_t crc32c_byte(uint64_t state, uint8_t byte);
 /* Is crc32c_wide_words() available, a faster way for large data (a multiple of 8 bytes)? */
 static inline bool crc32c_wide_there(void);
 static inline uint64_t crc32c_wide_words(uint64_t state, const uint8_t *p, size_t len);
-
-#endif

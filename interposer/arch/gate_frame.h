@@ -1,7 +1,6 @@
 /* struct gate_frame: the registers of the upper half when it called the gate (its thread pointer `tls` and the
  * callee-saved ones). struct gate_state: what the gate itself needs of a thread (base/thread.h). */
-#ifndef RDB_ARCH_GATE_FRAME_H
-#define RDB_ARCH_GATE_FRAME_H
+#pragma once
 #include <stdint.h>
 #include <ucontext.h>
 #include "arch/x86_64/base/gate_frame.h"
@@ -18,5 +17,3 @@ void gate_frame_behind_upcall(ucontext_t *uc, const struct gate_frame *frame, ui
 
 /* Initialises the state of a new thread whose lower stack begins at lower_sp. */
 void gate_state_begin(struct gate_state *state, uint64_t lower_sp);
-
-#endif

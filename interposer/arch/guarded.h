@@ -1,6 +1,5 @@
 /* The machine's part of base/guarded_copy.h. */
-#ifndef RDB_ARCH_GUARDED_H
-#define RDB_ARCH_GUARDED_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ extern const char guarded_copy_out[] __attribute__((visibility("hidden")));
  * guarded_call_out; then this returns false. *sp is 0 before and afterwards. */
 bool guarded_call_from(void (*fn)(void *arg), void *arg, uint64_t *sp) __attribute__((visibility("hidden")));
 extern const char guarded_call_out[] __attribute__((visibility("hidden")));
-
-#endif

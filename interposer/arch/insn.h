@@ -1,8 +1,7 @@
 /* The shape of one instruction. struct insn has its `bytes` and `len`, and tells whether it `jumps` (may continue
  * elsewhere than at the next instruction), has a `memory` operand, or is a `string` instruction
  * (arch/string_insn.h). */
-#ifndef RDB_ARCH_INSN_H
-#define RDB_ARCH_INSN_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ bool insn_touches_shared(const struct insn *in);
 /* Where the program probably continues after the instruction at pc: a conditional jump backwards is assumed to be a
  * loop. 0: unknown. */
 uint64_t insn_likely_next(const struct insn *in, uint64_t pc);
-
-#endif

@@ -4,9 +4,7 @@
  * INSTRUCTIONS_UNSEEN: for messages, the instructions of answer/instructions.h that may not trap;
  * MACHINE_AUDIT_ARCH: its number in seccomp(2);
  * MAP_LOW: flag of mmap(2) for an address below 4 GB; 0: there is none. */
-#ifndef RDB_ARCH_MACHINE_H
-#define RDB_ARCH_MACHINE_H
+#pragma once
 #include <elf.h>
 #include <sys/mman.h>
 #include "arch/x86_64/base/machine.h"
-#endif

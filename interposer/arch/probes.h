@@ -1,6 +1,5 @@
 /* Abilities that the kernel has only for this kind of processor; `rdb doctor` prints them. */
-#ifndef RDB_ARCH_PROBES_H
-#define RDB_ARCH_PROBES_H
+#pragma once
 #include <stdbool.h>
 
 /* Ends with an entry whose name is NULL. */
@@ -8,5 +7,3 @@ extern const struct arch_probe {
 	const char *name;
 	bool (*there)(void);
 } arch_probes[];
-
-#endif

@@ -6,8 +6,7 @@
  * SYSCALL_BYTES: length of the system call instruction; BREAKPOINT: the opcode of a breakpoint; after its trap pc is
  * BREAKPOINT_PASSED behind it.
  */
-#ifndef RDB_ARCH_REGISTERS_H
-#define RDB_ARCH_REGISTERS_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -45,5 +44,3 @@ static inline void uc_no_fault(ucontext_t *uc);
 static inline void uc_begin(ucontext_t *uc);
 /* Copies all registers except the vector state, which `to` then shares with `from`. */
 static inline void uc_share(ucontext_t *to, const ucontext_t *from);
-
-#endif

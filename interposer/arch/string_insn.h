@@ -1,6 +1,5 @@
 /* Instructions that fill, copy or search memory, of any length. */
-#ifndef RDB_ARCH_STRING_INSN_H
-#define RDB_ARCH_STRING_INSN_H
+#pragma once
 #include <ucontext.h>
 #include "arch/insn.h"
 
@@ -11,5 +10,3 @@ bool string_stores(const struct insn *in, const ucontext_t *uc, uint64_t *at, ui
 /* Carries it out to its end; uc is then at the next instruction. -EAGAIN: it would fault half-way; uc is then in the
  * state in which the processor would fault. -ENOTSUP: not a string instruction. */
 int string_finish(ucontext_t *uc, const struct insn *in);
-
-#endif

@@ -1,8 +1,5 @@
 /* Makes a system call.  Returns the result or -errno; never touches errno. */
-#ifndef RDB_ARCH_SYSCALL_H
-#define RDB_ARCH_SYSCALL_H
+#pragma once
 #include "arch/x86_64/base/syscall.h"
 
 static inline long raw_syscall(long nr, long a, long b, long c, long d, long e, long f);
-
-#endif

@@ -1,7 +1,6 @@
 /* Two registers of a thread: the thread pointer of the half that runs, and a pointer that only the lower half uses
  * (base/thread.h, thread_self()). */
-#ifndef RDB_ARCH_THREAD_POINTER_H
-#define RDB_ARCH_THREAD_POINTER_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -18,5 +17,3 @@ int thread_pointer_prepare(void);
 /* SIGILL at one of these instructions in the lower half: emulates it.  True: done, go on after it.  Executes none
  * itself. */
 bool thread_pointer_fault(ucontext_t *uc);
-
-#endif

@@ -6,8 +6,7 @@
  * struct code: the code being written, at `at`, up to `end`; `failed`: no room left, or a target out of reach.  Its
  * `data`, shared by trampoline code and handlers, is on a page without code (a store near executed code is slow).
  */
-#ifndef RDB_ARCH_TRAMPOLINE_CODE_H
-#define RDB_ARCH_TRAMPOLINE_CODE_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -51,5 +50,3 @@ bool code_left(const struct code *c, const struct plan *p, ucontext_t *uc);
 /* Appends the displaced instructions and the way back. first: how to leave at the first one, which has not been
  * executed yet. */
 void code_displaced(struct code *c, struct plan *p, uint8_t first);
-
-#endif

@@ -1,6 +1,5 @@
 /* Copies the contents of a file, by sharing blocks where the file system can. */
-#ifndef RDB_COPY_BYTES_H
-#define RDB_COPY_BYTES_H
+#pragma once
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -32,5 +31,3 @@ static inline int64_t copy_bytes(int from, int to, uint64_t size)
 	}
 	return (int64_t)at;
 }
-
-#endif

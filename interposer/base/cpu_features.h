@@ -3,8 +3,7 @@
  * Instructions that few machines have are hidden by default: CPUID tells the program, and ld.so before it, that they
  * are missing. So a recording or image of a big machine also runs on a laptop.
  */
-#ifndef RDB_CPU_FEATURES_H
-#define RDB_CPU_FEATURES_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ int cpu_suits(const char *text, char why[CPU_WHY]);
 bool cpu_choose(const char *name);
 /* The option's value, to be passed on over exec. */
 const char *cpu_chosen(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* CRC-32C (Castagnoli, RFC 3720 appendix B.4). */
-#ifndef RDB_CRC32C_H
-#define RDB_CRC32C_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -53,5 +52,3 @@ static inline uint32_t crc32c_data(uint32_t crc, const void *data, size_t len)
 	crc = crc32c(crc, c, sizeof(c));
 	return crc32c(crc, p + 3 * quarter, len - 4 * quarter);
 }
-
-#endif

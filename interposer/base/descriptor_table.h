@@ -3,13 +3,10 @@
  *
  * A table grows with the highest descriptor that it has ever held.  Known are those open now, and at each time it was
  * asked for. */
-#ifndef RDB_DESCRIPTOR_TABLE_H
-#define RDB_DESCRIPTOR_TABLE_H
+#pragma once
 
 /* Before rdb has descriptors. */
 void descriptor_table_begin(void);
 /* A child has a table of its own, as long as it needs. */
 void descriptor_table_in_child(void);
 int descriptor_table(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Descriptors of the lower half: outside the program's range, above its limit if possible. */
-#ifndef RDB_DESCRIPTORS_H
-#define RDB_DESCRIPTORS_H
+#pragma once
 #include "base/lower.h"
 
 /* Chooses the range of our descriptors; called once, at the start. */
@@ -20,5 +19,3 @@ bool descriptor_is_ours(int fd);
 int descriptors_highest(int last);
 /* close_range(2) that leaves out our descriptors. */
 long descriptors_close_range(unsigned first, unsigned last, unsigned flags);
-
-#endif

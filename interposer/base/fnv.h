@@ -1,6 +1,5 @@
 /* The hash FNV-1a (draft-eastlake-fnv), for names. */
-#ifndef RDB_FNV_H
-#define RDB_FNV_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ static inline uint64_t fnv1a(uint64_t hash, const void *bytes, size_t len)
 		hash = (hash ^ *at) * 0x100000001b3ull;
 	return hash;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads and writes program memory that may not be mapped. */
-#ifndef RDB_GUARDED_COPY_H
-#define RDB_GUARDED_COPY_H
+#pragma once
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@ bool guarded_call(void (*fn)(void *arg), void *arg);
 /* Call first in a handler of SIGSEGV and SIGBUS. True: the fault was in one of the two functions above, which returns
  * now. */
 bool guarded_copy_faulted(ucontext_t *uc);
-
-#endif

@@ -1,6 +1,5 @@
 /* Options of rdb-exec that it passes on to other processes of the job (main/options.def). */
-#ifndef RDB_HANDED_ON_H
-#define RDB_HANDED_ON_H
+#pragma once
 
 enum { OPTIONS_MOST = 80, NUMBER_TEXT = 32 };
 
@@ -19,5 +18,3 @@ struct handed_on {
 
 /* Fills *out for the receivers `to`; returns the number of words. Set by options_parse(). */
 extern unsigned (*options_hand_on)(unsigned to, struct handed_on *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes and reads files where a signal handler may run: no stdio, no malloc. */
-#ifndef RDB_IO_H
-#define RDB_IO_H
+#pragma once
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ static inline void io_gather_put(struct io_gather *g, const void *data, size_t l
 			io_gather_flush(g);
 	}
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Quantities of options: --checkpoint-every, --keep. */
-#ifndef RDB_LIMIT_H
-#define RDB_LIMIT_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ struct limit {
 
 /* Parses `N`, `NKB`, `NMB`, `NGB` or `Ns`; N may be followed by `word`. False: the text is none of these. */
 bool limit_parse(const char *text, const char *word, struct limit *out);
-
-#endif

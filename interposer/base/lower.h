@@ -1,6 +1,5 @@
 /* State of the lower half: one struct per process, shared by its files. */
-#ifndef RDB_LOWER_H
-#define RDB_LOWER_H
+#pragma once
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -195,5 +194,3 @@ void rdb_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void lower_block_signals(sigset_t *before);
 /* Moves a descriptor of ours out of the program's way; returns the new one or -errno. */
 int lower_fd(int fd);
-
-#endif

@@ -3,8 +3,7 @@
  * The questions in lower.h (passing(), replaying() and so on) look at which functions the mode has.
  * A mode is one constant table and only mode_switch() changes it, so a signal handler may read it at any time.
  * The tables are defined in higher layers; through them this lowest layer can call up. */
-#ifndef RDB_MODE_H
-#define RDB_MODE_H
+#pragma once
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,5 +113,3 @@ struct mode {
 /* Each is defined in a folder above all that it uses. */
 extern const struct mode mode_record, mode_pass, mode_coordinated, mode_verify, mode_expand, mode_deliver, mode_replica,
 	mode_restart;
-
-#endif

@@ -1,6 +1,5 @@
 /* The clocks by which the recorder measures its own times. */
-#ifndef RDB_MONOTONIC_H
-#define RDB_MONOTONIC_H
+#pragma once
 #include <stdint.h>
 #include <time.h>
 
@@ -28,5 +27,3 @@ static inline uint64_t thread_ns(void)
 {
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* PAGEMAP_SCAN of linux/fs.h (Linux 6.7), missing in Debian 12's headers. */
-#ifndef RDB_PAGEMAP_SCAN_H
-#define RDB_PAGEMAP_SCAN_H
+#pragma once
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -34,5 +33,3 @@ static inline uint64_t pagemap_next(int pagemap, uint64_t at, uint64_t end)
 	const long n = raw_syscall(SYS_ioctl, pagemap, (long)SCAN, (long)&scan, 0, 0, 0);
 	return n < 0 ? at : n ? found.start : scan.walk_end;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Process ids in a restarted job: its programs know the ids from before the restart, and each other process by an id
  * that is none of these.  One file holds the table for all processes of the tree, and for those they start later. */
-#ifndef RDB_PIDS_H
-#define RDB_PIDS_H
+#pragma once
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ bool pid_of_signal(const siginfo_t *info);
 /* Translates the sender's id: of a signal that has come; before it goes back to the kernel. */
 void pids_signal(siginfo_t *info);
 void pids_signal_now(siginfo_t *info);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files and directories of a recording are only for their owner, whatever the program's umask is. */
-#ifndef RDB_PRIVATE_H
-#define RDB_PRIVATE_H
+#pragma once
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,5 +49,3 @@ static inline int private_mkdir(const char *path)
 	int rc = private_mkdir_new(path);
 	return rc == -EEXIST ? 0 : rc;
 }
-
-#endif

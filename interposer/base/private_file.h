@@ -1,6 +1,5 @@
 /* A file of a recording, opened as one of our descriptors. */
-#ifndef RDB_PRIVATE_FILE_H
-#define RDB_PRIVATE_FILE_H
+#pragma once
 #include "base/descriptors.h"
 #include "base/private.h"
 
@@ -9,5 +8,3 @@ static inline int private_create(int dirfd, const char *path, int flags)
 {
 	return private_mode(descriptor_open(dirfd, path, flags | O_CREAT, 0600));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* proc(5), /proc/pid/stat. */
-#ifndef RDB_PROC_STAT_H
-#define RDB_PROC_STAT_H
+#pragma once
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,5 +20,3 @@ static inline const char *proc_stat(const char *pid, char *text, size_t size)
 	const char *name_end = strrchr(text, ')');
 	return name_end ? name_end + 1 : NULL;
 }
-
-#endif

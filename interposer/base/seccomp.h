@@ -4,8 +4,7 @@
  * A filter cannot be removed and is inherited over fork and exec. It also slows the calls of the lower half. A native
  * program started by a rank is not affected unless it is linked at a low address (not PIE).
  */
-#ifndef RDB_SECCOMP_H
-#define RDB_SECCOMP_H
+#pragma once
 #include <stdbool.h>
 
 /* Makes seccomp_on() the way to catch system calls; inherited: the filter is already installed. */
@@ -18,5 +17,3 @@ void seccomp_leave(void);
 bool seccomp_left(void);
 /* Can a filter be installed here? Tried in a child. */
 bool seccomp_possible(void);
-
-#endif

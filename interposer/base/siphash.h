@@ -1,7 +1,6 @@
 /* SipHash-2-4 (Aumasson, Bernstein: "SipHash: a fast short-input PRF", 2012): a MAC of 64 bits, for a key of 128.
  * Two MACs are compared as numbers: that takes the same time wherever they differ. */
-#ifndef RDB_SIPHASH_H
-#define RDB_SIPHASH_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -82,5 +81,3 @@ static inline uint64_t siphash_end(struct siphash *h)
 	siphash_rounds(h->v, 4);
 	return h->v[0] ^ h->v[1] ^ h->v[2] ^ h->v[3];
 }
-
-#endif

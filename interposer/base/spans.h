@@ -1,8 +1,7 @@
 /* Ordered ranges of numbers: memory by address, files by offset. A range is a struct of its owner that begins with a
  * struct span. To find, add or remove one of n costs log n. Elements do not move. Nothing is allocated by malloc (we
  * may be in a signal handler). */
-#ifndef RDB_SPANS_H
-#define RDB_SPANS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,5 +54,3 @@ static inline uint64_t span_of_file(uint64_t dev, uint64_t ino)
 {
 	return (dev * 0x9e3779b97f4a7c15ull) ^ ino;
 }
-
-#endif

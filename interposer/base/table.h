@@ -1,6 +1,5 @@
 /* A growable table in lower memory, without malloc (we may be in a signal handler). */
-#ifndef RDB_TABLE_H
-#define RDB_TABLE_H
+#pragma once
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ static inline void table_drop(struct table *t)
 		munmap(t->base, t->cap);
 	*t = (struct table){0};
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * In the GS base is the address of the running thread's struct. Handlers find it there, and gate.S finds its stack.
  */
-#ifndef RDB_THREAD_STATE_H
-#define RDB_THREAD_STATE_H
+#pragma once
 #include "arch/context.h"
 #include "arch/gate_frame.h"
 #include "arch/thread_pointer.h"
@@ -178,5 +177,3 @@ static inline bool threads_compete(void)
 {
 	return lower.threads > 1 || lower.shares;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Traces of rdb's own work, for its developers: RDB_TRACE=event,mpi,verbs (rdb/trace.py has the other topics). Lines go
  * to stderr, or are appended to RDB_TRACE_FILE. */
-#ifndef RDB_TRACE_H
-#define RDB_TRACE_H
+#pragma once
 
 enum { TRACE_EVENT = 1, TRACE_MPI = 2, TRACE_VERBS = 4 };
 
@@ -12,5 +11,3 @@ extern unsigned trace_topics;
 void trace_init(void);
 /* Async-signal-safe. */
 void trace_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

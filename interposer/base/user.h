@@ -1,6 +1,5 @@
 /* Access to program memory named by arguments of a system call. An unmapped address is an error, not a fault. */
-#ifndef RDB_USER_H
-#define RDB_USER_H
+#pragma once
 #include <errno.h>
 #include <stdint.h>
 #include "base/guarded_copy.h"
@@ -19,5 +18,3 @@ static inline int user_write(uint64_t to, const void *from, size_t len)
 
 /* Is the whole range mapped and writable? len must not be 0. */
 bool user_writable(uint64_t at, size_t len);
-
-#endif

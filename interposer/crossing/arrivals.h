@@ -8,8 +8,7 @@
  *  - in a computation without events, such as a program that polls memory: the program is stopped where it is, and
  *    the PREEMPT takes it (computation.h).
  */
-#ifndef RDB_ARRIVALS_H
-#define RDB_ARRIVALS_H
+#pragma once
 #include "crossing/event.h"
 
 /* A plug-in can bring something. */
@@ -37,5 +36,3 @@ void host_live(void);
 void host_fork_begin(void);
 void host_fork_end(void);
 void host_in_child(void);
-
-#endif

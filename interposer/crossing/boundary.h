@@ -1,6 +1,5 @@
 /* The boundary: every crossing of the upper half arrives here. */
-#ifndef RDB_BOUNDARY_H
-#define RDB_BOUNDARY_H
+#pragma once
 #include "crossing/ending.h"
 #include "crossing/event.h"
 #include "arch/context.h"
@@ -63,5 +62,3 @@ bool host_coordinated_shares(uint64_t start, uint64_t end);
 uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args);
 /* In replay: makes scratch memory up to `end` present. */
 void host_scratch_upto(uint64_t end);
-
-#endif

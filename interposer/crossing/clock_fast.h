@@ -1,6 +1,5 @@
 /* The short way to read a clock. */
-#ifndef RDB_CLOCK_FAST_H
-#define RDB_CLOCK_FAST_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -20,5 +19,3 @@ extern struct clock_fast {
 	int (*read)(clockid_t clock, struct timespec *ts);
 	uint64_t ahead_ns[2]; /* CLOCK_REALTIME minus this clock, for CLOCK_REALTIME and CLOCK_MONOTONIC */
 } clock_fast_;
-
-#endif

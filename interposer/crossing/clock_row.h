@@ -2,8 +2,7 @@
  * second, and the log would grow by a gigabyte meanwhile.  If the program is known to do nothing else (task/polling.h)
  * it is told the time less often.
  */
-#ifndef RDB_CLOCK_ROW_H
-#define RDB_CLOCK_ROW_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ static inline bool clock_row_waits(uint64_t which, int64_t now, int64_t most)
 {
 	return clock_row.delays && clock_row_paced(which, now, most);
 }
-
-#endif

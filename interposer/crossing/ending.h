@@ -1,7 +1,6 @@
 /* Who writes to the log, and how writing ends: a signal may kill the program in one thread while another one
  * appends. */
-#ifndef RDB_ENDING_H
-#define RDB_ENDING_H
+#pragma once
 #include "base/lower.h"
 
 struct thread;
@@ -43,5 +42,3 @@ void boundary_end_unsupported(int exit_code, const char *text);
 void boundary_killed(int sig);
 /* In a child after fork: another thread may just have ended its parent's recording. */
 void ending_forked(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The life of an event: from the question to the log. */
-#ifndef RDB_EVENT_H
-#define RDB_EVENT_H
+#pragma once
 #include "log/parts.h"
 
 /* The events under way are a stack (an upcall nests); event_begin() gives a fresh one. */
@@ -29,5 +28,3 @@ void event_hash(enum log_hash_when when);
 void event_hash_if_due(void);
 /* After the answer and its effects are complete, in every mode. */
 void event_answered(ucontext_t *uc);
-
-#endif

@@ -5,8 +5,7 @@
  * in upper memory, where images, snapshots and forked children have them; each names the filter that was set before it.
  * A thread's newest one is in struct upper_thread.
  */
-#ifndef RDB_FILTERS_H
-#define RDB_FILTERS_H
+#pragma once
 #include <linux/filter.h>
 #include "base/thread.h"
 
@@ -33,5 +32,3 @@ int filters_to_kernel(uint64_t newest);
 /* Over an execve: a descriptor with all filters, or -errno; in the next program. 0 or -errno. */
 int filters_hand_on(void);
 int filters_take_over(int fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* Entering and leaving the upper half (gate.S). */
-#ifndef RDB_GATE_ASM_H
-#define RDB_GATE_ASM_H
+#pragma once
 #include "base/thread.h"
 
 /* The function behind GATE->call. */
@@ -29,5 +28,3 @@ void coroutine_switch(uint64_t *save_sp, uint64_t load_sp);
 /* First bytes of the code page (RDB_GATE_CODE), copied there. */
 extern const uint8_t gate_code_start[], gate_code_end[];
 #define GATE_START_CALL 0x52444230 /* number of the "system call" made there */
-
-#endif

@@ -11,8 +11,7 @@
  * Patches and stubs are upper memory, and in the first image, which is all that a replay knows of them.  What they look
  * like there, and that no debugger sees them, is hot_stubs.h.  RDB_HOT_SITES=0 leaves the text alone.
  */
-#ifndef RDB_HOT_SITES_H
-#define RDB_HOT_SITES_H
+#pragma once
 #include "base/lower.h"
 
 /* New executable bytes of the file `path` at `at`. */
@@ -41,5 +40,3 @@ struct hot_outer hot_enter(struct thread *self, ucontext_t *uc);
 uint64_t hot_leave(struct thread *self, ucontext_t *uc, struct hot_outer outer);
 /* The same where no event was made: no place for a signal. */
 void hot_leave_unasked(struct thread *self, struct hot_outer outer);
-
-#endif

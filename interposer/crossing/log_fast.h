@@ -1,7 +1,6 @@
 /* Small records, appended where there is no event in the making: by files that are compiled with
  * -mgeneral-regs-only and run with the program's vector registers and thread pointer. */
-#ifndef RDB_LOG_FAST_H
-#define RDB_LOG_FAST_H
+#pragma once
 #include "arch/crc32c.h"
 #include "crossing/arrivals.h"
 #include "crossing/ending.h"
@@ -64,5 +63,3 @@ static inline bool log_fast_append(struct thread *self, struct log_record what, 
 	log_done();
 	return true;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A thread of rdb-exec itself. */
-#ifndef RDB_OWN_THREAD_H
-#define RDB_OWN_THREAD_H
+#pragma once
 #include <pthread.h>
 
 /* Makes a detached thread, which hears no signals (library_threads.c).  0, or an error number as of pthread_create(3). */
@@ -16,5 +15,3 @@ static inline int own_thread(void *(*fn)(void *), void *arg)
 	pthread_attr_destroy(&attr);
 	return rc;
 }
-
-#endif

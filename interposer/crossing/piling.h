@@ -1,7 +1,6 @@
 /* Events that pile up: many in a row that bring nothing and send nothing, such as those of a thread that polls while
  * the thread that it waits for cannot run.  The user is told at four million, and at each doubling. */
-#ifndef RDB_PILING_H
-#define RDB_PILING_H
+#pragma once
 #include "crossing/event.h"
 
 /* Number of the next event to look at: every EACH-th, until one brings nothing. */
@@ -16,5 +15,3 @@ static inline void piling(const struct event *ev, uint64_t number)
 
 /* A recording begins. */
 void piling_begin(void);
-
-#endif

@@ -2,8 +2,7 @@
  * mostly as one more repetition, without what the general way does at every event.  All other calls take the general
  * way, and so does one of these after a while, as with the clock (clock_fast.c).
  */
-#ifndef RDB_QUICK_CALLS_H
-#define RDB_QUICK_CALLS_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ bool host_may_be_quick(uint32_t fn);
 /* Is its result the time, and nothing else? */
 bool host_tells_time(uint32_t fn);
 bool host_quick(uint32_t fn, const uint64_t *args);
-
-#endif

@@ -1,6 +1,5 @@
 /* Who may run while a program is recorded: the baton (task/baton.h), as far as crossings have to do with it. */
-#ifndef RDB_SCHEDULE_H
-#define RDB_SCHEDULE_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ struct schedule {
 };
 
 extern const struct schedule *schedule;
-
-#endif

@@ -1,11 +1,8 @@
 /* Memory in the upper half for what callbacks are given (host.h): plug-ins ask for it while a call is carried out. */
-#ifndef RDB_SCRATCH_H
-#define RDB_SCRATCH_H
+#pragma once
 #include <stddef.h>
 #include "crossing/event.h"
 
 void *scratch(unsigned slot, size_t len);
 /* The call is over. */
 void scratch_free_all(const struct event *call);
-
-#endif

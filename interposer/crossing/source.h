@@ -1,7 +1,6 @@
 /* Functions that deal with what arrives at the boundary: threads, signals, answers.  Their folders are above this one,
  * so main() sets them. */
-#ifndef RDB_SOURCE_H
-#define RDB_SOURCE_H
+#pragma once
 #include "base/thread.h"
 #include "crossing/clock_row.h"
 #include "crossing/event.h"
@@ -54,5 +53,3 @@ static inline void source_polled(const struct thread *self, ucontext_t *uc)
 	if (self->polling.asks)
 		source->polled(uc);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Events in the trace (base/trace.h). */
-#ifndef RDB_TRACE_EVENT_H
-#define RDB_TRACE_EVENT_H
+#pragma once
 #include "base/trace.h"
 #include "crossing/event.h"
 
@@ -12,5 +11,3 @@ static inline void trace_event(const char *what, const struct event *ev, uint64_
 	if (trace_topics)
 		trace_event_line(what, ev, number);
 }
-
-#endif

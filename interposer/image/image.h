@@ -1,6 +1,5 @@
 /* Writing and restoring images (image_format.h). */
-#ifndef RDB_IMAGE_H
-#define RDB_IMAGE_H
+#pragma once
 #include "image/image_format.h"
 #include "base/table.h"
 
@@ -62,5 +61,3 @@ void image_path(char *path, size_t size, unsigned number, const char *suffix);
 uint64_t image_bytes(unsigned number);
 /* The lowest and the highest number of an image in the rank's directory; -ENOENT: none. */
 int image_numbers(unsigned *lowest, unsigned *highest);
-
-#endif

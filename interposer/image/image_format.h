@@ -8,8 +8,7 @@
  *
  * Data is raw, at page boundaries, so it can be mapped; in older images it may be compressed with lz4 (block format).
  */
-#ifndef RDB_IMAGE_FORMAT_H
-#define RDB_IMAGE_FORMAT_H
+#pragma once
 #include "base/thread.h"
 
 #define RDB_IMAGE_MAGIC 0x676d696264720001ull
@@ -77,5 +76,3 @@ struct image_run {
 	uint32_t check;  /* crc32c_data of the stored bytes */
 	uint32_t own;    /* in a region that follows: 1, the program had stored here */
 };
-
-#endif

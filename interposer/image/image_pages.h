@@ -1,6 +1,5 @@
 /* Decides which pages an image keeps, and where their data is. */
-#ifndef RDB_IMAGE_PAGES_H
-#define RDB_IMAGE_PAGES_H
+#pragma once
 #include "image/image.h"
 
 /* Fills both tables (struct image_region, struct image_run).  Makes unreadable memory with contents readable;
@@ -9,5 +8,3 @@ int image_pages(const struct image_plan *plan, struct table *regions, struct tab
 void image_pages_protect(const struct table *regions);
 /* The contents of the page after a restore: for memory that others may write, those in the log. */
 const void *image_content(uint64_t at);
-
-#endif

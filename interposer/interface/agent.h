@@ -13,8 +13,7 @@
  * and STEP are answered when the replica stops again.  While it runs the server may send SIGUSR1 (by pid) to interrupt
  * it: reason AGENT_STOP_INTERRUPT.
  */
-#ifndef RDB_AGENT_H
-#define RDB_AGENT_H
+#pragma once
 #include <stdint.h>
 #include "arch/agent_registers.h"
 
@@ -336,5 +335,3 @@ struct agent_output {
 	int32_t fd;
 	uint32_t len;
 };
-
-#endif

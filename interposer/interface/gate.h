@@ -9,8 +9,7 @@
  *
  * fn = (namespace << 16) | index.
  */
-#ifndef RDB_GATE_H
-#define RDB_GATE_H
+#pragma once
 #include <stdint.h>
 #include "interface/layout.h"
 
@@ -35,5 +34,3 @@ struct rdb_gate {
 
 /* Outside rdb the gate page is not mapped: only rdb may load a stub.  A program finds it only because the boundary
  * redirects libmpi.so.*. */
-
-#endif

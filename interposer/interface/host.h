@@ -5,8 +5,7 @@
  * plug-in must report everything that a call did to upper memory with host->out(), and return everything else that it
  * told the program as the return value.
  */
-#ifndef RDB_HOST_H
-#define RDB_HOST_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -397,5 +396,3 @@ struct rdb_plugin {
 };
 
 /* The one symbol a plug-in exports: const struct rdb_plugin rdb_plugin; */
-
-#endif

@@ -6,8 +6,7 @@
  * make system calls directly (Syscall User Dispatch,
  * Documentation/admin-guide/syscall-user-dispatch.rst).
  */
-#ifndef RDB_LAYOUT_H
-#define RDB_LAYOUT_H
+#pragma once
 
 #define RDB_PAGE_BYTES 4096
 #define RDB_PAGE 4096ul
@@ -82,7 +81,5 @@ static inline int rdb_is_upper_range(unsigned long at, unsigned long len)
 
 	return end && len <= end - at;
 }
-
-#endif
 
 #endif

@@ -17,8 +17,7 @@
  * An event is a crossing of the boundary.  Event 0 is the start of the program (its entry point, after ld.so); the
  * state "at event N" is the state right after event N has been answered.
  */
-#ifndef RDB_LOG_FORMAT_H
-#define RDB_LOG_FORMAT_H
+#pragma once
 #include <stdint.h>
 
 #define RDB_LOG_MAGIC 0x31676f6c62647200ull
@@ -129,5 +128,3 @@ struct log_chunk {
 };
 
 #define LOG_IS_EVENT(kind) (((kind) >= LOG_START && (kind) <= LOG_TSC) || (kind) == LOG_RESUME || (kind) == LOG_PREEMPT)
-
-#endif

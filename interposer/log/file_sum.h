@@ -2,8 +2,7 @@
  * in its name.  Other files have it in a line of the file `sums` beside them, which is only appended to: of two lines
  * the later one counts.  Each line of `sums`, and each line of `cautions`, ends in its own CRC-32C.  Part of
  * librdblog.so, too. */
-#ifndef RDB_FILE_SUM_H
-#define RDB_FILE_SUM_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ bool file_sum_of_key(const char *key, struct file_sum *sum);
 /* 1: the file at that path is what its name or `sums` says, 0: it is not (`found` is what it is), 2: no sum is known,
  * or -errno. */
 LOG_API int file_sum_check(const char *path, struct file_sum *expected, struct file_sum *found);
-
-#endif

@@ -1,6 +1,5 @@
 /* Copying a segment that grows on another host and is read here.  For rdb.agents, as part of librdblog.so. */
-#ifndef RDB_LOG_COPY_H
-#define RDB_LOG_COPY_H
+#pragma once
 #include <stdint.h>
 #include "log/log_reader.h"
 
@@ -11,5 +10,3 @@ LOG_API int64_t log_end(const char *path);
 /* Makes `path` equal to `newer`, a later copy of the same segment to which no process writes: record by record, the
  * length of each last, as its writer did.  0 or -errno. */
 LOG_API int log_grow(const char *path, const char *newer);
-
-#endif

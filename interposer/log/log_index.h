@@ -1,6 +1,5 @@
 /* The index of a log: used, as librdblog.so, by rdb.recording. */
-#ifndef RDB_LOG_INDEX_H
-#define RDB_LOG_INDEX_H
+#pragma once
 #include "log/log_reader.h"
 
 /* Kind of a log_entry that stands for the turns of a cycle (log_format.h).  Its records are those of the `nargs`
@@ -49,5 +48,3 @@ struct log_field {
 	size_t offset, size;
 };
 LOG_API const struct log_field *log_index_fields(void);
-
-#endif

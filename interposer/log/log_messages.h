@@ -1,6 +1,5 @@
 /* Reads what a log says of communication, and nothing else: for rdb.recording, as part of librdblog.so. */
-#ifndef RDB_LOG_MESSAGES_H
-#define RDB_LOG_MESSAGES_H
+#pragma once
 #include "log/log_reader.h"
 
 enum log_message_what {
@@ -55,5 +54,3 @@ LOG_API void log_messages_free(struct log_message *found);
 /* The same for payloads; *found is freed by log_payloads_free(). */
 LOG_API int log_payloads(const char *dir, struct log_payload **found, size_t *count, char *error);
 LOG_API void log_payloads_free(struct log_payload *found);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading a log (log_format.h): used by replicas and, as librdblog.so, by rdb.recording. */
-#ifndef RDB_LOG_READER_H
-#define RDB_LOG_READER_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ static inline const void *log_note(const struct log_record *rec, uint32_t what, 
 		}
 	return NULL;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Values of many records as columns, for queries over events: part of librdblog.so. */
-#ifndef RDB_LOG_ROWS_H
-#define RDB_LOG_ROWS_H
+#pragma once
 #include "log/log_index.h"
 
 /* What a column holds.  Below LOG_ROW_NUMBER: the argument of that number. */
@@ -23,5 +22,3 @@ enum log_column {
  * or sent.  No entry may be LOG_ENTRY_TURNS.  0, -ERANGE: a record has not so many arguments, or -errno. */
 LOG_API int log_rows(const char *dir, const struct log_entry *entries, const uint64_t *numbers, size_t count,
 		     const uint8_t *columns, size_t width, uint64_t *values, size_t room, size_t *read, size_t *rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* The segment that is written to (log_writer.c); clock_fast.c appends small records to it by itself. */
-#ifndef RDB_LOG_SEGMENT_H
-#define RDB_LOG_SEGMENT_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "interface/log_format.h"
@@ -53,5 +52,3 @@ static inline void log_present(size_t end)
 	if (end > log_.faulted)
 		log_make_present(end);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Short records (log_format.h): the differences between a record and its model. */
-#ifndef RDB_LOG_SHORT_H
-#define RDB_LOG_SHORT_H
+#pragma once
 #include <stdbool.h>
 #include <string.h>
 #include "base/crc32c.h"
@@ -83,5 +82,3 @@ static inline bool log_short_expand(const struct log_short *s, uint32_t size, co
 	}
 	return true;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Writing the log of this rank (log_format.h). */
-#ifndef RDB_LOG_WRITER_H
-#define RDB_LOG_WRITER_H
+#pragma once
 #include "log/parts.h"
 
 /* Creates segment 0 in dir.  0 or -errno. */
@@ -19,5 +18,3 @@ void log_position(uint32_t *segment, uint64_t *off);
 uint64_t log_written(void);
 /* Writes END and trims the segment. */
 void log_end(enum log_end how, int64_t value, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a log says about its process: LOG_META and LOG_FILE records. */
-#ifndef RDB_META_H
-#define RDB_META_H
+#pragma once
 #include "base/lower.h"
 
 /* META for the present process running `path`.  No malloc: it is also called right after fork. */
@@ -12,5 +11,3 @@ void meta_log_files(void);
 
 /* Calls fn for the text of META and those of all files, until one does not return 0. */
 int meta_each(int (*fn)(uint32_t kind, const char *text, size_t len, void *arg), void *arg);
-
-#endif

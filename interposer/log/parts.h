@@ -1,6 +1,5 @@
 /* What the record of an event is made of: the event, and which bytes its answer put into upper memory. */
-#ifndef RDB_PARTS_H
-#define RDB_PARTS_H
+#pragma once
 #include "base/lower.h"
 
 struct event_chunk {
@@ -46,5 +45,3 @@ void event_compact(struct event *ev);
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
 /* Room for one more of the parts of a list. */
 void *event_more_parts(void *parts, unsigned *room, size_t size);
-
-#endif

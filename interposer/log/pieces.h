@@ -4,8 +4,7 @@
  * runs: larger ones cost less each, until the kernel has none at hand; and a virtual machine whose host takes back free
  * memory by large blocks pays a fault of the host's for each small page of one, which is ten times as much.
  */
-#ifndef RDB_PIECES_H
-#define RDB_PIECES_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ void pieces_begin(struct pieces *p, size_t bytes);
 void pieces_end(const struct pieces *p, size_t bytes);
 /* The next write that is large enough tries another size. */
 void pieces_try(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The time stamps of log records. */
-#ifndef RDB_STAMP_H
-#define RDB_STAMP_H
+#pragma once
 #include <stdint.h>
 
 /* Nanoseconds of CLOCK_REALTIME, right to a few microseconds, never going back between two calls unless
@@ -14,5 +13,3 @@ extern uint64_t stamp_last;
 uint64_t stamp_begin(void);
 /* The time from `begun` to `counter`, as log_record.took has it. */
 uint32_t stamp_took(uint64_t begun, uint64_t counter);
-
-#endif

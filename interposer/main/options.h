@@ -1,11 +1,8 @@
 /* The command line of rdb-exec (options.def), which becomes lower.opt. */
-#ifndef RDB_OPTIONS_H
-#define RDB_OPTIONS_H
+#pragma once
 
 /* A wrong command line ends the process with 2 and the usage; lack of memory with 125. */
 void options_parse(int argc, char **argv);
 
 /* Paths stay right when the program changes its directory. */
 void options_make_absolute(void);
-
-#endif

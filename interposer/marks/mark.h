@@ -5,8 +5,7 @@
  * of memory that change from one arrival to the next.  In replay a trampoline (trampoline.h) or an int3 at
  * pc stops at arrivals, and mark_here() says whether it is the one.
  */
-#ifndef RDB_MARK_H
-#define RDB_MARK_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -112,5 +111,3 @@ void mark_count_begin(const struct mark *m);
 /* From now on the counter (minus the arrivals that are left, -1 at the mark) is at `counter`, or (NULL) in mark.c. */
 void mark_count_to(int64_t *counter);
 uint64_t mark_counted_check(const ucontext_t *uc);
-
-#endif

@@ -1,6 +1,5 @@
 /* Looking for a good place for a mark (mark.h) by carrying out the program's next instructions. */
-#ifndef RDB_MARK_TRACE_H
-#define RDB_MARK_TRACE_H
+#pragma once
 #include "marks/mark.h"
 
 /* The arguments of the mark_take functions. */
@@ -12,5 +11,3 @@ struct mark_wish {
 
 /* Moves uc, fills in varies, heat, which vectors, and the words' addresses.  Result: mark_take. */
 int mark_trace(ucontext_t *uc, struct mark *m, const struct mark_wish *wish);
-
-#endif

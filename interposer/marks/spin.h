@@ -1,7 +1,6 @@
 /* Finds out whether a thread waits by looking at memory.  While a rank is recorded no other thread runs meanwhile, so
  * what it waits for never comes: it has to give way at once. */
-#ifndef RDB_SPIN_H
-#define RDB_SPIN_H
+#pragma once
 #include "base/thread.h"
 
 enum {
@@ -36,5 +35,3 @@ void spin_begins(struct spin *spin);
 bool spin_ends(const struct spin *spin);
 /* Does a turn of `spin` change what `other` looks at? */
 bool spin_changes(const struct spin *spin, const struct spin *other);
-
-#endif

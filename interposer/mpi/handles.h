@@ -5,8 +5,7 @@
  * handle is RDB_DYNAMIC | class << 48 | id, which is no valid address.  If Open MPI's Fortran library looks into an
  * object, its handle is the address of a body (stub/bodies.c), which begins with struct rdb_predef, too.
  */
-#ifndef RDB_MPI_HANDLES_H
-#define RDB_MPI_HANDLES_H
+#pragma once
 #include <stdint.h>
 
 enum rdb_class {
@@ -66,5 +65,3 @@ struct rdb_predef_table {
 	const struct rdb_predef *const *handles[RDB_CLASSES];
 	uint32_t count[RDB_CLASSES];
 };
-
-#endif

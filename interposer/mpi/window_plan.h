@@ -1,6 +1,5 @@
 /* Layout of the memory of a shared window, from the real side to the stub (MPI_Win_allocate_shared). */
-#ifndef RDB_MPI_WINDOW_PLAN_H
-#define RDB_MPI_WINDOW_PLAN_H
+#pragma once
 #include <stdint.h>
 
 /* Prefix of the names of such files, which are empty when the stub opens them. */
@@ -12,5 +11,3 @@ struct window_plan {
 	uint64_t offset; /* of this rank's part */
 	char path[64];   /* of the file that all ranks map */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Checkpoints of a rank while it is recorded: when they are due, the child that writes them. */
-#ifndef RDB_CHECKPOINTS_H
-#define RDB_CHECKPOINTS_H
+#pragma once
 #include "crossing/event.h"
 
 /* After an event.  uc: the program's context right after it; NULL (a hypercall): if one is due, the trap
@@ -23,5 +22,3 @@ void checkpoints_end(enum log_end how);
 /* Takes an image of a program that is not recorded (restart/checkpoint/coordinated.h).  The forked child calls `beside`
  * with the result of the image; what that returns is the result of the checkpoint.  The child's process id, or -errno. */
 int checkpoint_coordinated(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc));
-
-#endif

@@ -1,6 +1,5 @@
 /* --keep: drops old images and log segments while a recording goes on. */
-#ifndef RDB_KEEP_H
-#define RDB_KEEP_H
+#pragma once
 #include "base/lower.h"
 
 /* An image that is finished. */
@@ -25,5 +24,3 @@ unsigned keep_oldest(void);
 void keep_coordinated(unsigned whole);
 unsigned keep_gone(unsigned *from);
 void keep_forked(void);
-
-#endif

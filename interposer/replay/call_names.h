@@ -1,10 +1,7 @@
 /* Names of events, for messages. */
-#ifndef RDB_CALL_NAMES_H
-#define RDB_CALL_NAMES_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 /* "read(2)", "MPI_Send", "ibv_post_send", "signal 11": of the record's kind and number. */
 void call_name(unsigned kind, uint32_t nr, char *out, size_t size);
-
-#endif

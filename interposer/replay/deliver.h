@@ -13,8 +13,7 @@
  * message, by event: EVENT THREAD FROM AT OFFSET LEN CHECK DIR; THREAD: 0: only at its event; FROM: address of its bytes,
  * 0: the first argument of a call to which the log has no answer; AT to CHECK: struct rdb_note_payload; DIR: folder of
  * the receiver. */
-#ifndef RDB_DELIVER_H
-#define RDB_DELIVER_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include "interface/log_format.h"
@@ -35,5 +34,3 @@ void deliver_awaits(void);
 void deliver_goes_on(void);
 /* Is there one to deliver to which the log has no answer? */
 bool deliver_more(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where a replay diverged: what `--verify` reports besides the reason. */
-#ifndef RDB_DIVERGENCE_H
-#define RDB_DIVERGENCE_H
+#pragma once
 #include <stddef.h>
 #include "crossing/boundary.h"
 #include "log/log_reader.h"
@@ -20,5 +19,3 @@ void divergence_in_memory(void);
 const char *divergence_unknown(void);
 /* The rest of the JSON object, of at most `size` bytes: event, page, place.  Returns its length. */
 size_t divergence_json(uint64_t event, char *out, size_t size);
-
-#endif

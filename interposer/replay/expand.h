@@ -2,8 +2,7 @@
  * own log, and the plug-ins exchange the messages once more, as the logs say which receive got which message (host.h,
  * enum rdb_expand).  What arrives is compared with the hashes in the log and written to a file; from then on each rank
  * is replayed alone. */
-#ifndef RDB_EXPAND_H
-#define RDB_EXPAND_H
+#pragma once
 #include "crossing/event.h"
 
 /* 0 or -errno. */
@@ -28,5 +27,3 @@ void expand_looked(void);
 void expand_waits_at(uint64_t event);
 /* The rank's log is over.  `asks`: it makes a call to which the log has no answer and which other ranks may need. */
 void expand_waits_ended(bool asks);
-
-#endif

@@ -1,9 +1,6 @@
 /* Ends a replay that does not go on: `--verify` has no user who would interrupt it. */
-#ifndef RDB_PATIENCE_H
-#define RDB_PATIENCE_H
+#pragma once
 
 /* --verify: from here on a program that makes no event for far longer than in the recording has diverged.  Measured in
  * processor time, so that other load does not count. */
 void patience_begin(void);
-
-#endif

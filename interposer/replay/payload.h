@@ -5,8 +5,7 @@
  * Several processes may fill payload.part at once: all write the same bytes of a message to the same place, then its
  * mark, which has a checksum of all its bytes.  Whoever reads a message compares that, so that it never gets half of
  * one.  A mark is never taken back. */
-#ifndef RDB_PAYLOAD_H
-#define RDB_PAYLOAD_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "interface/host.h"
@@ -38,5 +37,3 @@ int payload_create(const char *dir);
 /* -EBADMSG: the bytes there are not those that were recorded; else 0 or -errno. */
 int payload_append(const struct rdb_note_payload *note);
 int payload_publish(void);
-
-#endif

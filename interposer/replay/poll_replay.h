@@ -5,8 +5,7 @@
  * for ever; then it applies them at once.  How often the program looked before is not known.  If the program counts its
  * looks, hashes of memory show the difference.
  */
-#ifndef RDB_POLL_REPLAY_H
-#define RDB_POLL_REPLAY_H
+#pragma once
 #include "crossing/event.h"
 
 struct gate_frame;
@@ -15,5 +14,3 @@ struct gate_frame;
 void poll_replay_ahead(const ucontext_t *uc);
 /* A hypercall is about to return `result` to the program. */
 void poll_replay_returning(const struct gate_frame *frame, int64_t result);
-
-#endif

@@ -1,6 +1,5 @@
 /* Answering events from the log. */
-#ifndef RDB_REPLAY_H
-#define RDB_REPLAY_H
+#pragma once
 #include "crossing/event.h"
 #include "log/log_reader.h"
 
@@ -51,5 +50,3 @@ void replay_ended(ucontext_t *uc);
 void replay_exits(int code, ucontext_t *uc);
 /* A fault of the program in replay: the end if the recording ends with it. */
 void replay_fault(int sig, siginfo_t *info, ucontext_t *uc);
-
-#endif

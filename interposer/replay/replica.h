@@ -4,8 +4,7 @@
  * hypercall stack, single-threaded.  `uc` is the upper context that the handler will return to; the
  * agent may change it.
  */
-#ifndef RDB_REPLICA_H
-#define RDB_REPLICA_H
+#pragma once
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ void replica_info(struct replica_info *out);
 /* What the program asked for when it came to the end of the log; false: it did not come there. */
 struct agent_asked;
 bool replica_asked(struct agent_asked *out);
-
-#endif

@@ -4,10 +4,7 @@
  * of a file it copies nothing as long as nobody has written there (kernel, mm/memory.c, vma_needs_copy).  So a replica
  * that is to be a snapshot writes its large memory to an unnamed file (memfd_create(2)) and maps that in its place.
  */
-#ifndef RDB_SETTLE_H
-#define RDB_SETTLE_H
+#pragma once
 
 /* Bytes moved, or -errno; what is there reads as before in any case. */
 long settle(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds out whether a computation repeats itself for ever, unless another process or a device stores to its memory. */
-#ifndef RDB_SPIN_DETECT_H
-#define RDB_SPIN_DETECT_H
+#pragma once
 #include <stdbool.h>
 #include <ucontext.h>
 
@@ -8,5 +7,3 @@
  * earlier state without an event in between, so they will for ever.  False: they did not, or an instruction could not
  * be emulated. */
 bool spin_detect(const ucontext_t *uc, unsigned instructions);
-
-#endif

@@ -1,6 +1,5 @@
 /* Requests that read or change the stopped program.  Each function sends the reply (seek/channel.h). */
-#ifndef RDB_ANSWERS_H
-#define RDB_ANSWERS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -19,5 +18,3 @@ void answer_trace(uint64_t step, uint64_t pc);
 void answer_changes(void);
 void answer_output(void);
 void answer_question(void);
-
-#endif

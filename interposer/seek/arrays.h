@@ -4,13 +4,10 @@
  * fold over all elements.  Integers of 64 bits and long double are computed in long double, which holds each of
  * them exactly, everything else in double.
  */
-#ifndef RDB_ARRAYS_H
-#define RDB_ARRAYS_H
+#pragma once
 #include <stdint.h>
 #include "interface/agent.h"
 
 /* Evaluates PLAN into FOUND.  Returns 0, -EINVAL (malformed plan) or -EFAULT (found->index is the address that cannot
  * be read). */
 int arrays_fold(const struct agent_array *plan, struct agent_array_found *found);
-
-#endif

@@ -1,6 +1,5 @@
 /* Elements of containers that are not contiguous: the nodes of a list or a tree, the blocks of a deque. */
-#ifndef RDB_ARRAYS_WALK_H
-#define RDB_ARRAYS_WALK_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ typedef bool arrays_read(uint64_t addr, void *to, size_t len);
  * which becomes the node after them.  False: *addr cannot be read, or its links are not those of a tree. */
 bool arrays_walk(const struct agent_array_operand *operand, uint64_t *addr, uint64_t index, size_t size, size_t n,
 		 char *to, arrays_read *read);
-
-#endif

@@ -3,8 +3,7 @@
  * int3 bytes are in memory only while the program runs natively; while it is stopped or stepped the
  * text is the program's own.
  */
-#ifndef RDB_BREAKPOINTS_H
-#define RDB_BREAKPOINTS_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ void breakpoints_lift(uint64_t start, uint64_t end);
 void breakpoints_lower(void);
 /* Text in [start, end) was replaced: what was in it is gone. */
 void breakpoints_forget(uint64_t start, uint64_t end);
-
-#endif

@@ -1,7 +1,6 @@
 /* Records every change of some bytes in one RUN (AGENT_RUN_CHANGES).  A stop for each would cost more than the change
  * itself. */
-#ifndef RDB_CHANGES_H
-#define RDB_CHANGES_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include "interface/agent.h"
@@ -14,5 +13,3 @@ bool changes_wanted(void);
 bool changes_add(uint64_t event, uint64_t pc, bool by_event);
 /* The changes of the last RUN, oldest first. */
 unsigned changes(const struct agent_change **list);
-
-#endif

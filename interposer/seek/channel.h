@@ -1,6 +1,5 @@
 /* The agent's end of the socket to its server: requests and replies (interface/agent.h). */
-#ifndef RDB_CHANNEL_H
-#define RDB_CHANNEL_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -24,5 +23,3 @@ void channel_receive(void);
 void channel_reply(int64_t status, const void *payload, size_t len);
 /* At most four parts. */
 void channel_reply_parts(int64_t status, struct iovec *part, unsigned nparts);
-
-#endif

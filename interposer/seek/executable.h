@@ -1,7 +1,6 @@
 /* Where the program may run.  The emulator reads any memory; the processor fetches instructions from executable pages
  * only. */
-#ifndef RDB_EXECUTABLE_H
-#define RDB_EXECUTABLE_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -9,5 +8,3 @@
 bool executable(uint64_t pc);
 /* Mappings or protections in [start, end) have changed. */
 void executable_changed(uint64_t start, uint64_t end);
-
-#endif

@@ -1,7 +1,6 @@
 /* Checks what an expression depends on after each event of one RUN (AGENT_RUN_LOOKOUT): registers and bytes that must
  * be as they were when it was evaluated, and folds over arrays, whose values are recorded. */
-#ifndef RDB_LOOKOUT_H
-#define RDB_LOOKOUT_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -23,5 +22,3 @@ bool lookout_wanted(void);
 enum lookout lookout_event(uint64_t event, const ucontext_t *uc);
 /* Values recorded in the last RUN, oldest first.  *checked: the last event at which a set matched. */
 unsigned lookout_seen(const struct agent_seen **list, uint64_t *checked);
-
-#endif

@@ -5,8 +5,7 @@
  * arrival then costs a signal.  The mark holds the stack: after a few such arrivals the word of it that differed most
  * often is compared as well.
  */
-#ifndef RDB_MARK_LEARN_H
-#define RDB_MARK_LEARN_H
+#pragma once
 #include "marks/mark.h"
 
 /* The search for a new mark begins. */
@@ -15,5 +14,3 @@ void mark_learn_begin(const struct mark *m);
  * that compares more. */
 bool mark_learn(const struct mark *m);
 const struct mark *mark_learned(void);
-
-#endif

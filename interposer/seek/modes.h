@@ -1,6 +1,5 @@
 /* What the modes in which the log answers have in common. */
-#ifndef RDB_MODES_H
-#define RDB_MODES_H
+#pragma once
 #include "replay/replay.h"
 #include "replay/replica.h"
 #include "seek/stepping.h"
@@ -14,5 +13,3 @@ void modes_answered(ucontext_t *uc);
 	.answer = replay_answer, .record = replay_record, .next = replay_next_record, .switched = stepping_switched, \
 	.ended = replay_ended, .signals = replay_signals, .killed = replay_fault, .exits = replay_exits, \
 	.diverged = replay_diverged, .damaged = replay_damaged
-
-#endif

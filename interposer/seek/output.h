@@ -1,6 +1,5 @@
 /* What the program wrote while replayed (AGENT_OUTPUT). */
-#ifndef RDB_OUTPUT_H
-#define RDB_OUTPUT_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include "interface/agent.h"
@@ -11,5 +10,3 @@ void output_written(int fd, const void *upper, uint64_t len);
 void output_event(uint64_t event);
 /* The oldest piece: its bytes stay valid until the next call.  False: no more. */
 bool output_next(struct agent_output *piece, const void **bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* Limits the search for a mark.  A computation that has run far longer than in the recording will not reach it, and the
  * user is told so. */
-#ifndef RDB_OVERDUE_H
-#define RDB_OVERDUE_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ void overdue_end(void);
 bool overdue(bool slowly);
 /* Processor time since the search began. */
 uint64_t overdue_spent_ns(void);
-
-#endif

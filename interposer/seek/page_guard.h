@@ -3,8 +3,7 @@
  * While the program runs natively the pages are closed: a store to them (or any access, where reads are watched)
  * faults.  The code that carries out the access opens that one page.  Events open all pages, since the kernel and the
  * lower half could not access them. */
-#ifndef RDB_PAGE_GUARD_H
-#define RDB_PAGE_GUARD_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ bool page_guard_lift(uint64_t addr, bool write);
 bool page_guard_open_protection(uint64_t addr, int *prot);
 /* Do these bytes lie in a page of the plan? */
 bool page_guard_touched(uint64_t addr, uint64_t len);
-
-#endif

@@ -3,8 +3,7 @@
  * Two ways..  Natively: the program runs at full speed between int3s, hardware watchpoints and events.  Stepping (STEP,
  * and RUN where a watchpoint needs it): instruction by instruction; most are carried out here (emulate.h), the others
  * for real with an int3 behind them or, where the next address is unknown, with the trap flag. */
-#ifndef RDB_STEPPING_H
-#define RDB_STEPPING_H
+#pragma once
 #include <signal.h>
 #include <stdbool.h>
 #include <ucontext.h>
@@ -59,5 +58,3 @@ const struct agent_stop *stepping_stop(void);
 unsigned stepping_trace(uint64_t from, const struct agent_gpr *part[2], unsigned count[2]);
 /* The newest traced step before step `before` that was made at pc. */
 bool stepping_traced_at(uint64_t pc, uint64_t before, uint64_t *step);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the parts of the agent's stepping share: the current request and its progress (stepping.c); carrying
  * instructions out (stepping_walk.c); counting arrivals natively (stepping_native.c). */
-#ifndef RDB_STEPPING_STATE_H
-#define RDB_STEPPING_STATE_H
+#pragma once
 #include <signal.h>
 #include "interface/agent.h"
 #include "seek/breakpoints.h"
@@ -84,5 +83,3 @@ enum verdict stepping_raised(ucontext_t *uc);
 enum verdict stepping_watched(ucontext_t *uc);
 enum verdict stepping_at_guarded(ucontext_t *uc);
 enum verdict stepping_counted(ucontext_t *uc);
-
-#endif

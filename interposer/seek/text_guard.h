@@ -4,8 +4,7 @@
  * wrote.  So such pages are closed for writing, at all their addresses, as long as patches are in them.  A store
  * faults; all patches in such text are taken out before it is carried out, and put back after it.  At addresses where
  * the text is not run (a writable mapping of what a compiler makes) reads fault, too. */
-#ifndef RDB_TEXT_GUARD_H
-#define RDB_TEXT_GUARD_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ bool text_guard_open_protection(uint64_t addr, int *prot);
 bool text_guard_touched(uint64_t addr, uint64_t len);
 /* Do these bytes lie in a page that is closed for reading, too: text at an address where it is not run? */
 bool text_guard_hides(uint64_t addr, uint64_t len);
-
-#endif

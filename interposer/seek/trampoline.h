@@ -12,8 +12,7 @@
  * The trampoline is mapped, within 2 GB, only while it is armed.  Arm it after the event that comes before
  * the mark, disarm it before anything else looks at memory: hashes, images, snapshots, int3.
  */
-#ifndef RDB_TRAMPOLINE_H
-#define RDB_TRAMPOLINE_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ bool trampoline_stop(ucontext_t *uc);
 /* While the processor carries out one instruction where it is, the patch is out of the way. */
 void trampoline_lift(void);
 void trampoline_lower(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where in the address space a trampoline goes. */
-#ifndef RDB_TRAMPOLINE_PLACE_H
-#define RDB_TRAMPOLINE_PLACE_H
+#pragma once
 #include "arch/trampoline_code.h"
 
 struct trampoline_place {
@@ -11,5 +10,3 @@ struct trampoline_place {
 /* Maps it, readable, writable and executable: room for some bytes before the entry and CODE_ROOM after.
  * 0 or -errno (-ENOTSUP: no address would do). */
 int trampoline_map(const struct plan *p, struct trampoline_place *place);
-
-#endif

@@ -1,6 +1,5 @@
 /* Keeps what traced steps overwrote.  Memory before each step follows from memory after all of them. */
-#ifndef RDB_UNDO_LOG_H
-#define RDB_UNDO_LOG_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include "interface/agent.h"
@@ -17,5 +16,3 @@ void undo_log_end(void);
 uint64_t undo_log_first(void);
 /* Bytes that were read at addr become what they were before that step. */
 void undo_log_apply(uint64_t step, uint64_t addr, uint8_t *bytes, uint64_t len);
-
-#endif

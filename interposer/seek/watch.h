@@ -4,8 +4,7 @@
  * Beyond that, or without perf events, the pages that hold the location are closed (page_guard.h) while the program
  * runs natively, and each instruction that touches them is looked at.  Where they cannot be, and in steps, every
  * instruction is. */
-#ifndef RDB_WATCH_H
-#define RDB_WATCH_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ bool watch_sees(uint64_t addr, uint64_t len);
 void watch_check(const struct emulated *did, bool exact, uint64_t event, uint64_t run, struct watch_hit *hit);
 /* After an event: only changed values count. */
 void watch_check_event(uint64_t event, uint64_t run, struct watch_hit *hit);
-
-#endif

@@ -5,8 +5,7 @@
  * So an object with two overlapping mappings becomes a memfd: its shared mappings are shared, and its private mappings
  * follow it until the program stores there, as in mmap(2).  A snapshot of the replica gets copies of its objects.
  */
-#ifndef RDB_ALIASES_H
-#define RDB_ALIASES_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ int aliases_file(uint64_t addr, uint64_t *offset);
 /* Call before a replica forks, to copy all objects; after it, the child takes the copies and the parent drops them. */
 int aliases_before_fork(void);
 void aliases_forked(bool child);
-
-#endif

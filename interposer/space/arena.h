@@ -1,6 +1,5 @@
 /* The memory map of the upper half. */
-#ifndef RDB_ARENA_H
-#define RDB_ARENA_H
+#pragma once
 #include "base/lower.h"
 #include "base/spans.h"
 #include "space/maps.h"
@@ -63,5 +62,3 @@ static inline void mappings_no_memory(void)
 {
 	rdb_fatal("out of memory for the list of the program's mappings");
 }
-
-#endif

@@ -8,8 +8,7 @@
  * without asking sees what a replay does not have yet.  If it only polls, poll_replay.h gives the data to the replay in
  * time; else a caution says that the replay may differ.
  */
-#ifndef RDB_DEVICE_MEMORY_H
-#define RDB_DEVICE_MEMORY_H
+#pragma once
 #include "log/parts.h"
 
 extern unsigned device_regions; /* number of regions */
@@ -38,5 +37,3 @@ const void *device_page(uint64_t at);
 void device_memory_settle(void);
 /* In a forked child: forgets all regions, since devices do not write to a child's memory. */
 void device_memory_in_child(void);
-
-#endif

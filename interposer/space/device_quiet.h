@@ -1,6 +1,5 @@
 /* Regions of device_memory.c, for code that must not use vector registers. */
-#ifndef RDB_DEVICE_QUIET_H
-#define RDB_DEVICE_QUIET_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ extern struct device_table {
 uint64_t device_differs(const struct device_region *r, uint64_t from, uint64_t end);
 /* For an event that reports nothing to the program: is there nothing to log with it? */
 bool device_memory_quiet(void);
-
-#endif

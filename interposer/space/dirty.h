@@ -1,7 +1,6 @@
 /* Finds the pages of the upper half that were written to: userfaultfd(2) with asynchronous write protection, and
  * PAGEMAP_SCAN (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst). */
-#ifndef RDB_DIRTY_H
-#define RDB_DIRTY_H
+#pragma once
 #include <stdint.h>
 #include "base/table.h"
 
@@ -19,5 +18,3 @@ void dirty_forget(void);
 
 /* Stops watching these pages: a watched page that is not present looks in the pagemap as if it were swapped out. */
 void dirty_unwatch(uint64_t start, uint64_t end);
-
-#endif

@@ -5,8 +5,7 @@
  * at each SIGBUS the recording logs the pages behind the end (LOG_ENDS), right after the event before.  An event notes
  * pages that are inside the file again.
  */
-#ifndef RDB_ENDS_H
-#define RDB_ENDS_H
+#pragma once
 #include <signal.h>
 #include <stdbool.h>
 #include "log/parts.h"
@@ -40,5 +39,3 @@ struct log_record;
 /* In a replay. */
 void ends_recorded(const struct log_record *rec);
 void ends_back(const uint64_t range[2]);
-
-#endif

@@ -12,8 +12,7 @@
  * stopped or waiting in a call of which rdb does not know that it waits, loses it: nobody waits without bound.
  * docs/internals/threads.md has the states, and a test explores them.
  */
-#ifndef RDB_FLOORS_H
-#define RDB_FLOORS_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void floors_look(void);
 void floors_expect(uint32_t pid);
 /* Does the process take part, or will it? */
 bool floors_has(uint32_t pid);
-
-#endif

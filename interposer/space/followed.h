@@ -1,7 +1,6 @@
 /* Files that the program maps and also writes: a mapping shows what is written, also a private mapping where nothing
  * was stored. */
-#ifndef RDB_FOLLOWED_H
-#define RDB_FOLLOWED_H
+#pragma once
 #include "log/parts.h"
 #include "space/arena.h"
 
@@ -23,5 +22,3 @@ long followed_move(struct event *ev, const struct file_mapping *f, uint64_t old,
 void followed_written(struct event *ev);
 /* The program maps this file shared and may store there. */
 void followed_mapped(struct event *ev, int fd);
-
-#endif

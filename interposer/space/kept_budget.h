@@ -1,7 +1,6 @@
 /* Counts the bytes of files that all processes of a job on this host keep beside their logs, against the limit of rdb
  * run --kept-budget. */
-#ifndef RDB_KEPT_BUDGET_H
-#define RDB_KEPT_BUDGET_H
+#pragma once
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -58,5 +57,3 @@ static inline bool kept_budget(int64_t bytes, int64_t *kept)
 	*kept = bounded ? -1 : all;
 	return fits;
 }
-
-#endif

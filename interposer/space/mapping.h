@@ -1,6 +1,5 @@
 /* Makes mappings in the upper half. */
-#ifndef RDB_MAPPING_H
-#define RDB_MAPPING_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ long memory_map_at(uint64_t at, size_t len, int prot, int flags, int fd, uint64_
 long memory_map_zero(uint64_t at, size_t len, int prot);
 /* Maps [at, at+len) from a stored file (replay, restore); zeros beyond its end. 0 or -errno. */
 long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint64_t offset);
-
-#endif

@@ -1,6 +1,5 @@
 /* proc(5), /proc/pid/maps: address perms offset dev inode pathname */
-#ifndef RDB_MAPS_H
-#define RDB_MAPS_H
+#pragma once
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct mapping maps_parse(const char *line);
 /* Calls fn for each line of an open file, which is one of /proc/pid/maps.  Stops at the first nonzero return and returns
  * it, 0 for MAPS_END; -errno if the file cannot be read. */
 int maps_lines(int fd, int (*fn)(const char *line, void *arg), void *arg);
-
-#endif

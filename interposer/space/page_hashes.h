@@ -5,8 +5,7 @@
  * hash of a recording) and 0 if it lists those that have changed since the hash before; then a word for each page: page
  * number << 28 | hash.  Hash 0 is a page that has become zero or is gone.
  */
-#ifndef RDB_PAGE_HASHES_H
-#define RDB_PAGE_HASHES_H
+#pragma once
 #include "base/lower.h"
 
 enum { PAGE_HASH_BITS = 28 };
@@ -27,5 +26,3 @@ void page_hashes_expect(const void *note, size_t len);
 /* Compares memory with them.  False if no page is known to differ: if the replay began after the first hash, only pages
  * that have changed since are known. */
 bool page_hashes_compare(struct page_difference *out);
-
-#endif

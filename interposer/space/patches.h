@@ -1,7 +1,6 @@
 /* Patches of the program's text: one table of addresses with the program's own bytes and ours.  Nobody may take our
  * bytes for the program's: code that patches text adds the patch here, and drops it when it is gone. */
-#ifndef RDB_PATCHES_H
-#define RDB_PATCHES_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ static inline bool spin_stubs_inside(uint64_t pc)
 	return pc - RDB_SPIN_STUBS_LOW < RDB_COUNTER_STUBS_BYTES ||
 	       pc - RDB_SPIN_STUBS_PROG < RDB_COUNTER_STUBS_BYTES || pc - RDB_SPIN_STUBS < RDB_COUNTER_STUBS_BYTES;
 }
-
-#endif

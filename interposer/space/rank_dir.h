@@ -1,6 +1,5 @@
 /* The rank's own directory.  Its children and the programs that replaced others have directories below it. */
-#ifndef RDB_RANK_DIR_H
-#define RDB_RANK_DIR_H
+#pragma once
 #include <stdio.h>
 #include <string.h>
 #include "base/lower.h"
@@ -19,5 +18,3 @@ static inline bool rank_dir_below(void)
 	rank_dir(path, sizeof(path));
 	return strcmp(path, lower.opt.dir) != 0;
 }
-
-#endif

@@ -13,8 +13,7 @@
  * MPI datatypes with gaps are checked by their blocks; equally spaced blocks are one span with one CRC.  Of more than
  * SENT_BLOCKS blocks and SENT_WHOLE bytes a sample is checked, too: one block in every N.
  */
-#ifndef RDB_SENT_H
-#define RDB_SENT_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include "interface/host.h"
@@ -46,5 +45,3 @@ static inline unsigned sent_phase(const struct rdb_note_sent *span)
 {
 	return (unsigned)((span->at & ~RDB_SENT_BLOCKS) >> RDB_SENT_PHASE);
 }
-
-#endif

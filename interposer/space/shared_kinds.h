@@ -1,6 +1,5 @@
 /* Kinds of shared memory, and the events that matter to it. */
-#ifndef RDB_SHARED_KINDS_H
-#define RDB_SHARED_KINDS_H
+#pragma once
 #include "log/parts.h"
 
 enum shared_kind {
@@ -43,5 +42,3 @@ struct file_part {
 struct file_part shared_call_part(const struct event *ev, int descriptor);
 /* Does the call send or receive a descriptor of a file without a name? */
 bool shared_call_gives_away(const struct event *ev);
-
-#endif

@@ -6,8 +6,7 @@
  * sees without an event in between cannot be replayed.  So processes of a rank take turns (floors.h), and the recording
  * carries a caution for memory that others have.
  */
-#ifndef RDB_SHARED_MEMORY_H
-#define RDB_SHARED_MEMORY_H
+#pragma once
 #include "log/parts.h"
 
 extern unsigned shared_regions; /* number of regions */
@@ -41,5 +40,3 @@ uint64_t shared_followed_until(uint64_t at);
 bool shared_contested(uint64_t start, uint64_t end);
 /* Adds the shared parts of [start, end) as notes of the event. */
 void shared_note_parts(struct event *ev, uint64_t start, uint64_t end);
-
-#endif

@@ -1,6 +1,5 @@
 /* Cautions for memory that processes have which do not take turns with this one. */
-#ifndef RDB_SHARED_OUTSIDERS_H
-#define RDB_SHARED_OUTSIDERS_H
+#pragma once
 #include "space/shared_regions.h"
 
 /* Says who may store in the region, or has the next look find out. */
@@ -11,5 +10,3 @@ void outsiders_at_event(void);
 void outsiders_in_child(void);
 /* Call before the program ends. */
 void shared_look_for_outsiders(void);
-
-#endif

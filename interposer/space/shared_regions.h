@@ -1,7 +1,6 @@
 /* The regions of memory that are mapped shared: which others show the same file or object, and who may write there.
  * Only the shared_* files of this folder use it. */
-#ifndef RDB_SHARED_REGIONS_H
-#define RDB_SHARED_REGIONS_H
+#pragma once
 #include <sys/stat.h>
 #include "base/spans.h"
 #include "space/shared_kinds.h"
@@ -96,5 +95,3 @@ struct shared_sizes {
 struct shared_sizes shared_sizes(void);
 bool kind_at_every_event(int kind, struct shared_sizes sum);
 bool region_at_every_event(const struct region *r, struct shared_sizes sum);
-
-#endif

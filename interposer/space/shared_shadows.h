@@ -1,6 +1,5 @@
 /* Copies of shared memory: its contents at the last event, with which the next event compares it. */
-#ifndef RDB_SHARED_SHADOWS_H
-#define RDB_SHARED_SHADOWS_H
+#pragma once
 #include "space/shared_regions.h"
 
 enum { SHADOW_BATCH = 64 << 10 };
@@ -43,5 +42,3 @@ const void *shared_as_logged(uint64_t at);
  * contents of what is not compared at every event. */
 void shared_freeze(void);
 void shared_restore(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* At every event the differences of shared memory are logged. */
-#ifndef RDB_SHARED_SYNC_H
-#define RDB_SHARED_SYNC_H
+#pragma once
 #include <time.h>
 #include "log/parts.h"
 
@@ -25,5 +24,3 @@ void shared_before_write(struct event *ev);
 bool shared_hashable(void);
 /* Likewise at the end of the recording, where nothing can be logged any more. */
 bool shared_hashable_at_end(void);
-
-#endif

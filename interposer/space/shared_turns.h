@@ -1,6 +1,5 @@
 /* Processes of a rank that share memory take turns (floors.h): for which memory, and what happens at a turn. */
-#ifndef RDB_SHARED_TURNS_H
-#define RDB_SHARED_TURNS_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void shared_before_fork(void);
 bool shared_forked(void);
 /* Call in the child, before its recording begins. */
 void shared_in_child(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Files in a recording's directory other than log and images.  Size and checksum of each are in `sums` beside it
  * (log/file_sum.h), where readers check them. */
-#ifndef RDB_SIDE_FILES_H
-#define RDB_SIDE_FILES_H
+#pragma once
 
 /* Notes the file in `sums`: it is complete and will not change. */
 void side_file_whole(const char *path);
@@ -12,5 +11,3 @@ void side_files_whole(const char *dir);
 const char *side_file_damaged(const char *path);
 /* Likewise for files whose names begin with prefix; NULL: all files with which a branch began. */
 const char *side_files_damaged(const char *dir, const char *prefix);
-
-#endif

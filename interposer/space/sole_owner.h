@@ -1,6 +1,5 @@
 /* Does another process have memory that this process has mapped shared, or could it map it? */
-#ifndef RDB_SOLE_OWNER_H
-#define RDB_SOLE_OWNER_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ bool sole_owners_by_turns(bool (*is)(uint64_t dev, uint64_t ino));
 /* This process has sent such a descriptor: it may be in a socket, where it cannot be seen.  From here on no process of
  * the rank is a sole owner, since all may have mapped the same. */
 void sole_owner_passed(void);
-
-#endif

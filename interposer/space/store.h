@@ -1,6 +1,5 @@
 /* The job's store: private copies of the files that ranks map, shared by all its ranks on a node. */
-#ifndef RDB_STORE_H
-#define RDB_STORE_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ enum { STORE_KEY = 160 }; /* also part of the image format */
 int store_add(int fd, const char *path, bool changing, char *key);
 /* Opens a stored file read-only, after a check (store_check.h).  A descriptor or -errno. */
 int store_open(const char *key);
-
-#endif

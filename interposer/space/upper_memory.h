@@ -3,8 +3,7 @@
  * Two ways: through /proc/self/mem (about 0.8 us, any page, also read-only text), and directly once a page is known to
  * be accessible.  Only an event can change mappings, so that knowledge is valid until upper_changed().
  */
-#ifndef RDB_UPPER_MEMORY_H
-#define RDB_UPPER_MEMORY_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ extern bool (*upper_refused)(uint64_t addr, bool write);
 
 /* Call after an event, which may have changed mappings. */
 void upper_changed(void);
-
-#endif

@@ -8,8 +8,7 @@
  * gives way where what another thread's spin waits for has come, also if it spins itself and that comes and goes in
  * each turn, and where it wakes a thread that it has woken in vain before.
  */
-#ifndef RDB_BATON_H
-#define RDB_BATON_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -57,5 +56,3 @@ bool baton_wanted(void);
 /* Of the waiting threads that were stopped in a spin, the spin of the one that waits longest, or NULL.  If `changes` is
  * not NULL: only a spin for something that each turn of `changes` changes. */
 const struct spin *baton_spin(const struct spin *changes);
-
-#endif

@@ -7,8 +7,7 @@
  * and whoever waits for the baton may be next.  Robert O'Callahan's chaos mode of rr (2016) is the model, except for
  * the places.
  */
-#ifndef RDB_CHAOS_H
-#define RDB_CHAOS_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ bool chaos_late_at_place(void);
 uint64_t chaos_rest_ns(void);
 /* Any length up to `most_ns`. */
 uint64_t chaos_slice_ns(uint64_t most_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* Stopping a thread in the middle of a computation, where it makes no events: to let another one run, or to
  * deliver a signal.  The place is logged as a mark (mark.h), a PREEMPT event. */
-#ifndef RDB_COMPUTATION_H
-#define RDB_COMPUTATION_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -19,5 +18,3 @@ void spins_known(void);
 /* From spin_gate.S, as hot_syscall(). */
 uint64_t spins_arrived(ucontext_t *uc, uint64_t tls);
 void spin_gate(void);
-
-#endif

@@ -6,8 +6,7 @@
  * computation need nothing new.  When it has the baton it gives them up.  When a thread of the program wants the
  * baton it takes them again, notes that others may have stored, and gives the baton on.
  */
-#ifndef RDB_ENVOY_H
-#define RDB_ENVOY_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ void envoy_rest(void);
 void envoy_back(void);
 /* The recording ends, or the process does. */
 void envoy_leave(void);
-
-#endif

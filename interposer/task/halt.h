@@ -5,8 +5,7 @@
  * acts for all (MPI libraries may know it as the only one that calls them).  It signals the others until each has come
  * to rest, and lets all go again.  No thread is waited for longer than a moment: one that is in the middle of something
  * long is asked again when it has done that. */
-#ifndef RDB_HALT_H
-#define RDB_HALT_H
+#pragma once
 #include <ucontext.h>
 #include "task/thread.h"
 
@@ -28,5 +27,3 @@ uint64_t halt_waited_ns(const struct thread *t);
 void halt_nap(unsigned turn, unsigned spins, long ns);
 /* In a child after fork. */
 void halt_forked(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers of system calls that the headers of older systems do not have, the same on all processors. */
-#ifndef RDB_NEWER_CALLS_H
-#define RDB_NEWER_CALLS_H
+#pragma once
 #include <sys/syscall.h>
 
 #ifndef SYS_epoll_pwait2
@@ -20,6 +19,4 @@
 #endif
 #ifndef SYS_removexattrat
 #define SYS_removexattrat 466
-#endif
-
 #endif

@@ -1,10 +1,7 @@
 /* Calls that do not wait for their descriptor, the first argument, whatever they find. */
-#ifndef RDB_NONBLOCKING_H
-#define RDB_NONBLOCKING_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 /* By the descriptor's flags or the call's; also true where there is no such descriptor. */
 bool never_blocks(long nr, const uint64_t args[6]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Calls that have moved a part of what they were asked to when a signal came of which the program knows nothing.  The
  * rest is moved as well: on a descriptor that blocks a program need not expect less. */
-#ifndef RDB_PARTIAL_H
-#define RDB_PARTIAL_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ uint64_t partial_asks(long nr, const uint64_t args[6]);
 bool partial_by_signal(long nr, const uint64_t args[6]);
 /* The call that goes on after `done` bytes: its arguments in `rest`, its number as the result. */
 long partial_rest(long nr, const uint64_t args[6], uint64_t done, uint64_t rest[6]);
-
-#endif

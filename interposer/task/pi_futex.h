@@ -2,8 +2,7 @@
  * a priority to; and the kernel would mark such a word as waited for before the log has an answer.  So they are carried
  * out here, with plain futexes below, and each change of the word is an event.  The same after a restart, when the
  * kernel's thread ids are not those that the program has written to the word. */
-#ifndef RDB_PI_FUTEX_H
-#define RDB_PI_FUTEX_H
+#pragma once
 #include "crossing/event.h"
 
 bool pi_futex(const struct event *ev);
@@ -11,5 +10,3 @@ bool pi_futex(const struct event *ev);
 bool pi_futex_requeues(int op);
 /* Carries the call out.  Returns its result; the word is in ev. */
 long pi_futex_call(struct event *ev);
-
-#endif

@@ -3,8 +3,7 @@
  * turn shows that: from an event to where it is asked for again, with up to four events in it, nothing but a spin's
  * counters may change (spin.h). Meanwhile clocks stand still, as they may, lest registers differ for the time
  * alone. */
-#ifndef RDB_POLLING_H
-#define RDB_POLLING_H
+#pragma once
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -15,5 +14,3 @@ void polling_asks(uint64_t at);
 void polling_answered(ucontext_t *uc);
 /* The thread asks for a clock, which says `now`.  Returns what it is to be told. */
 int64_t polling_clock(uint64_t clock, int64_t now);
-
-#endif

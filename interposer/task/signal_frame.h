@@ -1,6 +1,5 @@
 /* The frame on the program's stack under a signal handler: signal(7), sigreturn(2). */
-#ifndef RDB_SIGNAL_FRAME_H
-#define RDB_SIGNAL_FRAME_H
+#pragma once
 #include <signal.h>
 #include "base/thread.h"
 
@@ -29,5 +28,3 @@ static inline bool signals_on_altstack(const struct upper_thread *u, uint64_t sp
 /* Makes uc enter the program's handler of sig.  False: there is no room for its frame on the stack; nothing has
  * changed. */
 bool signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc);
-
-#endif

@@ -1,7 +1,6 @@
 /* Signals that have arrived and are not delivered yet: a thread's own, and those that any thread may take.
  * Of a real-time signal all are kept, in order (signal(7), "Real-time signals"), of others one. */
-#ifndef RDB_SIGNAL_QUEUE_H
-#define RDB_SIGNAL_QUEUE_H
+#pragma once
 #include "base/table.h"
 #include "crossing/event.h"
 #include "task/thread.h"
@@ -38,5 +37,3 @@ int signals_kept(struct table *list);
 /* The signal goes back to wait in the kernel; signals of the process in `set` do. */
 void kept_signal_to_kernel(const struct kept_signal *one);
 void signal_to_kernel(uint64_t set);
-
-#endif

@@ -1,6 +1,5 @@
 /* Signals of the upper half. */
-#ifndef RDB_SIGNALS_H
-#define RDB_SIGNALS_H
+#pragma once
 #include "base/lower.h"
 
 /* SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP: a trapped look at the counter, the program's own handler, or the program's
@@ -97,5 +96,3 @@ void signals_install_one(int sig);
 void signals_clear_handlers(void);
 /* A program that was replayed goes on live: its own table holds, not what this process inherited. */
 void signals_install_restored(void);
-
-#endif

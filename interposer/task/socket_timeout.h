@@ -1,6 +1,5 @@
 /* Calls whose time-out is their socket's (SO_RCVTIMEO, SO_SNDTIMEO): the kernel begins it anew with each call. */
-#ifndef RDB_SOCKET_TIMEOUT_H
-#define RDB_SOCKET_TIMEOUT_H
+#pragma once
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ uint64_t socket_timeout_ns(long nr, const uint64_t args[6]);
 bool socket_poll(long nr, const uint64_t args[6], struct pollfd *ready);
 /* The call's answer when the time is over. */
 long socket_late(long nr, const uint64_t args[6]);
-
-#endif

@@ -1,8 +1,7 @@
 /* Answers of calls that wait while other threads run: the kernel writes them into lower memory, and they are copied to
  * the program's when the call's own event is made.  Otherwise other threads would see (and hashes hold) what comes
  * later in the log. */
-#ifndef RDB_STAGING_H
-#define RDB_STAGING_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ void staging_in(struct staging *b, long nr, const uint64_t args[6], uint64_t own
 /* With the baton again: copies what has changed to the program, or drops it. */
 void staging_out(struct staging *b);
 void staging_drop(struct staging *b);
-
-#endif

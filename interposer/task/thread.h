@@ -9,8 +9,7 @@
  * a thread that asks for an event while the next record is another thread's gives way to that thread.  So fork() copies
  * them all, and no scheduler has a say.
  */
-#ifndef RDB_THREAD_H
-#define RDB_THREAD_H
+#pragma once
 #include "base/thread.h"
 #include "crossing/event.h"
 #include "crossing/gate_asm.h"
@@ -79,5 +78,3 @@ bool turns_pending(void);
 void turns_resumed(ucontext_t *uc);
 /* A computing thread stands at the mark of the next record, a PREEMPT: takes it, and what follows. */
 void turns_preempted(ucontext_t *uc);
-
-#endif

@@ -1,6 +1,5 @@
 /* System calls without their wait. */
-#ifndef RDB_UNWAITING_H
-#define RDB_UNWAITING_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ struct unwaiting {
 bool unwaiting(long nr, const uint64_t args[6], struct unwaiting *u);
 /* poll, select, epoll and similar calls, without a wait. */
 void unwaiting_poll(long nr, uint64_t args[6]);
-
-#endif

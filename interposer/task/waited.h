@@ -1,7 +1,6 @@
 /* Calls that are made again after the program has waited in them: by a restarted program, and after an interruption
  * that is not the program's. */
-#ifndef RDB_WAITED_H
-#define RDB_WAITED_H
+#pragma once
 #include <time.h>
 #include "crossing/event.h"
 
@@ -16,5 +15,3 @@ bool waited_ends(long nr, const uint64_t args[6]);
 unsigned waited_told(long nr);
 /* The argument that says where to put the rest if a signal ends the call, and only then; 0: none. */
 unsigned waited_rest(long nr, const uint64_t args[6]);
-
-#endif

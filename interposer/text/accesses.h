@@ -1,6 +1,5 @@
 /* Instructions of the program that access memory which its threads may share. */
-#ifndef RDB_ACCESSES_H
-#define RDB_ACCESSES_H
+#pragma once
 #include <stdint.h>
 
 /* Where the functions of a loaded program begin, in order: the table of its .eh_frame_hdr, which is there in stripped
@@ -19,5 +18,3 @@ uint64_t access_from(const struct functions *f, uint64_t at);
 /* The addresses of the functions, but of the last one. */
 uint64_t functions_begin(const struct functions *f);
 uint64_t functions_end(const struct functions *f);
-
-#endif

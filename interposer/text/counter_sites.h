@@ -6,8 +6,7 @@
  * Only the recording process has these patches: images and hashes contain the program's own bytes, so counter reads in
  * a replay trap.
  */
-#ifndef RDB_COUNTER_SITES_H
-#define RDB_COUNTER_SITES_H
+#pragma once
 #include "base/lower.h"
 #include "space/patches.h"
 
@@ -28,5 +27,3 @@ void counter_stub_leave(ucontext_t *uc);
 
 /* Target of the stubs. */
 void counter_gate(void);
-
-#endif

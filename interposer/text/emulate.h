@@ -4,8 +4,7 @@
  * of nanoseconds here.  Flags are the processor's own: arithmetic is executed, not modelled.  The caller executes
  * unknown instructions for real.
  */
-#ifndef RDB_EMULATE_H
-#define RDB_EMULATE_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -43,5 +42,3 @@ extern struct emulate_counted {
 
 /* Is uc at a string instruction with a repeat prefix? */
 bool emulate_at_rep_string(const ucontext_t *uc);
-
-#endif

@@ -1,11 +1,8 @@
 /* Instructions as the program knows them, without our breakpoints and patches. */
-#ifndef RDB_FETCH_H
-#define RDB_FETCH_H
+#pragma once
 #include <stdint.h>
 
 struct insn;
 
 /* The instruction at pc, or NULL: it cannot be read or decoded.  Valid until the next call. */
 const struct insn *fetch(uint64_t pc);
-
-#endif

@@ -7,8 +7,7 @@
  * differ between recording and replay, so they are not hashed.  A program that reads its C library's text finds the
  * jumps in both.
  */
-#ifndef RDB_HOT_STUBS_H
-#define RDB_HOT_STUBS_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ int hot_stubs_lengthen(void);
 void hot_sites_restore(uint64_t addr, size_t len);
 /* Moves a replica that was interrupted in a stub behind it. */
 void hot_stubs_leave(ucontext_t *uc);
-
-#endif

@@ -1,6 +1,5 @@
 /* Converts the program's registers between a signal context and the agent's wire format. */
-#ifndef RDB_REGISTERS_H
-#define RDB_REGISTERS_H
+#pragma once
 #include <stdbool.h>
 #include <ucontext.h>
 #include "arch/registers.h"
@@ -25,5 +24,3 @@ struct text_thread {
 	bool (*in_gate)(uint64_t pc); /* is it an entry point of the lower half for upper code? */
 };
 extern const struct text_thread *text_thread;
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Only the recording process has these patches: images and hashes contain the program's own bytes.
  */
-#ifndef RDB_SPIN_SITES_H
-#define RDB_SPIN_SITES_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,4 +42,3 @@ bool spin_sites_fault(ucontext_t *uc);
 void spin_sites_lift(void);
 /* In a forked child, in which no thread is in a stub: removes all traces. */
 void spin_sites_settle(void);
-#endif

@@ -1,8 +1,7 @@
 /* Instructions that trap everywhere in the program: those that read the processor's counter (prctl(2), PR_SET_TSC) and
  * those that identify the processor. lower.upper.traps says which; a replay has the same.  Whether the latter may trap
  * depends on the recording machine. */
-#ifndef RDB_TRAPS_H
-#define RDB_TRAPS_H
+#pragma once
 #include "base/lower.h"
 #include "text/counter_sites.h"
 
@@ -15,4 +14,3 @@ void traps_identity(void);
 void traps_set(bool on);
 /* The traps that should be in force. */
 unsigned traps_now(void);
-#endif

@@ -6,8 +6,7 @@
  * `cookie` is the address of the program's own object; events give it back.  rdb/recording/verbs/objects.py reads the
  * same calls from a log.
  */
-#ifndef RDB_VERBS_PROTOCOL_H
-#define RDB_VERBS_PROTOCOL_H
+#pragma once
 #include <stdint.h>
 #include "interface/gate.h"
 
@@ -89,5 +88,3 @@ struct verbs_note_arrival {
 	uint64_t addr, len;
 	uint32_t source, dest, number, offset;
 };
-
-#endif

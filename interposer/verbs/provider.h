@@ -7,8 +7,7 @@
  *
  * One thread at a time calls a provider (the plug-in's rule, host.h).
  */
-#ifndef RDB_VERBS_PROVIDER_H
-#define RDB_VERBS_PROVIDER_H
+#pragma once
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -158,5 +157,3 @@ struct verbs_provider {
 
 const struct verbs_provider *verbs_soft(void);
 const struct verbs_provider *verbs_real(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Keeps a queue pair's attributes up to date: ibv_modify_qp(3) sets those that its mask names. */
-#ifndef RDB_VERBS_QP_ATTR_H
-#define RDB_VERBS_QP_ATTR_H
+#pragma once
 #include <infiniband/verbs.h>
 
 /* All attributes but the state, which the callers keep themselves. */
@@ -28,5 +27,3 @@ static inline void qp_attr_keep(struct ibv_qp_attr *k, const struct ibv_qp_attr 
 	KEEP(IBV_QP_DEST_QPN, dest_qp_num);
 #undef KEEP
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Kind of object that an asynchronous event belongs to, by its type: ibv_get_async_event(3). */
-#ifndef RDB_VERBS_SUBJECT_H
-#define RDB_VERBS_SUBJECT_H
+#pragma once
 #include <infiniband/verbs.h>
 
 enum verbs_subject { SUBJECT_PORT, SUBJECT_CQ, SUBJECT_QP, SUBJECT_SRQ, SUBJECT_WQ }; /* PORT: port or device */
@@ -23,5 +22,3 @@ static inline enum verbs_subject verbs_subject(enum ibv_event_type type)
 	default: return SUBJECT_PORT;
 	}
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the fuzz targets share: a directory of their own, a file that is the input. */
-#ifndef RDB_FUZZ_TARGET_H
-#define RDB_FUZZ_TARGET_H
+#pragma once
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -48,5 +47,3 @@ static inline void target_write(const char *path, const uint8_t *data, size_t le
 	if (fd < 0 || write(fd, data, len) != (ssize_t)len || close(fd))
 		abort();
 }
-
-#endif

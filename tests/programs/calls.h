@@ -1,6 +1,5 @@
 /* Shared by the programs that make every system call of a family once. */
-#ifndef CALLS_H
-#define CALLS_H
+#pragma once
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -19,5 +18,3 @@
 			exit(1);                                                                        \
 		}                                                                                       \
 	} while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* A failed check ends the program with the reason of the last call. */
-#ifndef CHECK_ERRNO_H
-#define CHECK_ERRNO_H
+#pragma once
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,5 +12,3 @@
 			exit(2); \
 		} \
 	} while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* Two processes, each with a software HCA of its own, and what tests of them need. */
-#ifndef HCA_TEST_H
-#define HCA_TEST_H
+#pragma once
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -389,5 +388,3 @@ static int run_scenario(const struct scenario *all, size_t n, const char *name)
 	fprintf(stderr, "no scenario %s\n", name);
 	return 2;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The standard ABI of MPI-5 (libmpi_abi.so.1): handles are pointers; predefined ones are small numbers. */
-#ifndef RDB_MPI_NATIVE_H
-#define RDB_MPI_NATIVE_H
+#pragma once
 
 typedef void *MPI_Comm, *MPI_Datatype, *MPI_Group, *MPI_Op, *MPI_Request, *MPI_Message, *MPI_Info, *MPI_Errhandler,
 	*MPI_Win, *MPI_File, *MPI_Session;
@@ -43,5 +42,3 @@ static inline void shim_status_out(MPI_Status *status, const struct rdb_status *
 		.bytes_high = (int)(core->bytes >> 32),
 	};
 }
-
-#endif

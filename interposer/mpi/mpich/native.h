@@ -1,6 +1,5 @@
 /* MPICH's ABI (libmpi.so.12, in Debian libmpich.so.12): handles are numbers, those of files are pointers. */
-#ifndef RDB_MPI_NATIVE_H
-#define RDB_MPI_NATIVE_H
+#pragma once
 
 typedef int MPI_Comm, MPI_Datatype, MPI_Group, MPI_Op, MPI_Request, MPI_Message, MPI_Info, MPI_Errhandler, MPI_Win,
 	MPI_Session;
@@ -47,5 +46,3 @@ static inline void shim_status_out(MPI_Status *status, const struct rdb_status *
 		.MPI_ERROR = shim_error_out(core->error),
 	};
 }
-
-#endif

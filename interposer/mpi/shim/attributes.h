@@ -1,6 +1,5 @@
 /* Declarations for the core (stub/) and for functions that another ABI's Fortran library needs (mpich/fortran.c). */
-#ifndef RDB_MPI_SHIM_ATTRIBUTES_H
-#define RDB_MPI_SHIM_ATTRIBUTES_H
+#pragma once
 #include <stdint.h>
 
 /* Language in which an attribute was set; as enum rdb_language of the core. */
@@ -19,5 +18,3 @@ int rdb_proxy_delete(void *proxy, void *user, unsigned class, void *handle, int 
 
 /* callbacks.c: marks the functions of a generalized request as Fortran functions. */
 void rdb_generalized_in_fortran(const void *request);
-
-#endif

@@ -1,6 +1,5 @@
 /* Calls of the program's functions by the stub; in another ABI's libmpi their arguments are translated. */
-#ifndef RDB_MPI_CALLBACKS_H
-#define RDB_MPI_CALLBACKS_H
+#pragma once
 #include "stub.h"
 
 #ifdef RDB_CORE
@@ -31,6 +30,4 @@ void rdb_fortran_errhandler(void *fn, unsigned class, void *handle, int *code);
 #define rdb_call_copy(fn, class, handle, keyval, extra, in, out, flag) fn(handle, keyval, extra, in, out, flag)
 #define rdb_call_delete(fn, class, handle, keyval, value, extra) fn(handle, keyval, value, extra)
 #define rdb_call_errhandler(fn, class, handle, code, name) fn((void *)(handle), code, name)
-#endif
-
 #endif

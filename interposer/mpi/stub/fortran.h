@@ -3,8 +3,7 @@
  * It converts Fortran's numbers to C handles and looks into some of these objects itself.  Such handles have a body
  * that fits the layouts of both Open MPI 4.1 and 5.0.
  */
-#ifndef RDB_MPI_FORTRAN_H
-#define RDB_MPI_FORTRAN_H
+#pragma once
 #include "stub.h"
 
 /* Fortran's numbers: those of predefined handles are in mpif.h; other objects have their id, which is larger. */
@@ -62,5 +61,3 @@ void rdb_body_forget(unsigned class, uint32_t id);
 
 /* local.c: whether the real MPI is initialized and not finalized */
 int rdb_alive(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Persistent collectives.  Each start begins a nonblocking collective on a communicator of their own.  So starts are
  * recorded and restarted like nonblocking collectives, and they work over any MPI. */
-#ifndef RDB_MPI_PERSISTENT_H
-#define RDB_MPI_PERSISTENT_H
+#pragma once
 #include "stub.h"
 
 /* MPI_Bcast_init etc.: keeps the arguments for a call of the nonblocking function `index`.  kinds has a letter for each
@@ -29,5 +28,3 @@ void rdb_swap_out(struct rdb_swap *swap);
 
 /* The program frees an operation or datatype.  1: a persistent collective needs it, so it is freed later. */
 int rdb_persistent_keeps(unsigned class, void *handle);
-
-#endif

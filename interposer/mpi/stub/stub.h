@@ -4,8 +4,7 @@
  * gate's answers.  Types and constants are those of Open MPI's mpi.h; they are repeated here because another MPI may be
  * installed.
  */
-#ifndef RDB_MPI_STUB_H
-#define RDB_MPI_STUB_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "arch/gate_call.h"
@@ -196,5 +195,3 @@ void *rdb_predefined_named(unsigned class, const char *name);
 
 /* memory.c: a new anonymous mapping; NULL: no memory. */
 void *rdb_map(size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files in a branch's directory that keep what the branch began with, for restarts of that branch. */
-#ifndef RDB_BRANCH_FILE_H
-#define RDB_BRANCH_FILE_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,5 +19,3 @@ void branch_file_save(const char *name, const void *bytes, size_t len);
 /* The same, piece by piece. */
 FILE *branch_file_begin(const char *name);
 void branch_file_end(FILE *f, const char *name);
-
-#endif

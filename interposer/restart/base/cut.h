@@ -1,6 +1,5 @@
 /* The cut: where a restart becomes the program again, or says why it cannot. */
-#ifndef RDB_CUT_H
-#define RDB_CUT_H
+#pragma once
 #include "crossing/event.h"
 
 /* True: the program is at the cut. */
@@ -24,5 +23,3 @@ unsigned tree_process(void);
 /* This process cannot be brought back: then none can. */
 void tree_refused(void);
 bool tree_is_refused(void);
-
-#endif

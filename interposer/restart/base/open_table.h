@@ -1,6 +1,5 @@
 /* What the program has open while a replay leads to a cut: descriptors, and what each stands for. */
-#ifndef RDB_OPEN_TABLE_H
-#define RDB_OPEN_TABLE_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ bool open_whole_path(int dirfd, const char *path, char *out, bool follow);
 bool signalfd_got(const struct event *ev, unsigned i, struct signalfd_siginfo *one);
 /* Puts bytes in a pipe, by either end, and gives it its size: 0 if that was not set. */
 void pipe_fill(int end, const void *bytes, size_t len, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* What each process of a tree did to open files that several of them have, and when: a stream for each file, in the
  * restart's directory (stream-NUMBER-PROCESS). At the cut the process that makes the file again reads all its
  * streams. */
-#ifndef RDB_STREAMS_H
-#define RDB_STREAMS_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void stream_gather(struct all_ops *all, unsigned number);
 void stream_free(struct all_ops *all);
 /* Bytes written and not read, in *left.  The caller frees *whole, which is all that was written. */
 size_t stream_left(const struct all_ops *all, uint8_t **whole, uint8_t **left);
-
-#endif

@@ -1,6 +1,5 @@
 /* Descriptors of open files that a process of a tree shares with others, kept ready through exec and fork. */
-#ifndef RDB_TREE_FDS_H
-#define RDB_TREE_FDS_H
+#pragma once
 #include <fcntl.h>
 #include <stdint.h>
 #include "restart/base/open_table.h"
@@ -29,5 +28,3 @@ void tree_fds_keep(void);
 void tree_fds_born(uint32_t number, const int fd[2], int copy);
 const int32_t *tree_fds_of(uint32_t number);
 void tree_fds_found(struct opened *f);
-
-#endif

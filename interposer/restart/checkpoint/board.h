@@ -11,8 +11,7 @@
  * board_decide() alone, which compare and swap: `wanted` only grows, and the first verdict on a generation stands.  Who
  * wants to decide therefore looks at the answer of board_decide(), not at the verdict before.
  */
-#ifndef RDB_BOARD_H
-#define RDB_BOARD_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -151,6 +150,4 @@ BOARD_API bool board_decide(struct board *b, uint64_t generation, enum board_ver
 bool board_stable(struct board *b);
 /* Has another rank got further in a collective than this one, in a communicator of both? */
 bool board_behind(struct board *b, unsigned rank);
-#endif
-
 #endif

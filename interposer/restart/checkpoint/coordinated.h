@@ -1,8 +1,7 @@
 /* Checkpoints without a log (--record=checkpoints): all ranks stop where nothing of them is in the network, and each
  * writes an image.  Beside it lies state-N, with what the image lacks: descriptors, timers, and what libraries below
  * have made.  restart/checkpoint/board.h says how the ranks agree; see docs/internals/coordinated.md. */
-#ifndef RDB_COORDINATED_H
-#define RDB_COORDINATED_H
+#pragma once
 #include "crossing/event.h"
 
 /* coordinated_join() joins the board.  coordinated_begin(), right before the program runs or goes on, makes the rank
@@ -58,5 +57,3 @@ struct state_thread {
 	uint64_t waited_ns; /* how long it has waited in the call before which it stands; 0: it stands before none */
 	uint64_t done;      /* bytes that this call has written or read so far */
 };
-
-#endif

@@ -1,9 +1,6 @@
 /* When checkpoints without a log are due by the clock: every so often, or as often as is best for what they cost. */
-#ifndef RDB_INTERVAL_H
-#define RDB_INTERVAL_H
+#pragma once
 
 /* Begins to count now.  The signal comes to the one rank that asks for all (SIGNALS_CHECKPOINT, from a timer). */
 void interval_begin(double cost_s);
 void interval_forked(void);
-
-#endif

@@ -1,11 +1,8 @@
 /* Semaphores, message queues and segments of System V (sysvipc(7)) that the program knows.  The kernel keeps them apart
  * from the process, so a checkpoint has nothing of them. */
-#ifndef RDB_IPC_OBJECTS_H
-#define RDB_IPC_OBJECTS_H
+#pragma once
 #include "crossing/event.h"
 
 void ipc_objects_syscall(const struct event *ev);
 /* Why there can be no checkpoint, or NULL. */
 const char *ipc_objects_refuse(void);
-
-#endif

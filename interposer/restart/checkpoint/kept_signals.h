@@ -1,6 +1,5 @@
 /* The signals of a checkpoint without a log: those that the program has not got yet, and timers that send some. */
-#ifndef RDB_KEPT_SIGNALS_H
-#define RDB_KEPT_SIGNALS_H
+#pragma once
 #include "restart/checkpoint/coordinated.h"
 #include "restart/process/posix_timers.h"
 #include "task/signal_queue.h"
@@ -12,5 +11,3 @@ struct kept_signals {
 
 /* Fills in the head: the lengths, and the interval timers.  0 or -errno. */
 int kept_signals_look(struct state_head *head, struct kept_signals *kept);
-
-#endif

@@ -1,7 +1,6 @@
 /* Files that the recorded job wrote to only later, by the plan of the branch, which knows all processes
  * (rdb/live/files/later_files.py). */
-#ifndef RDB_LATER_PLAN_H
-#define RDB_LATER_PLAN_H
+#pragma once
 #include <stdbool.h>
 
 /* The plan's lines: PLACE, a tab, the path that it is for.  later_line() takes the next; both buffers have room for
@@ -10,5 +9,3 @@ const char *later_lines(void);
 bool later_line(const char **line, char *place, char *full);
 /* Where the content is that a file had before it was appended to. */
 void later_before(const char *path, char *out);
-
-#endif

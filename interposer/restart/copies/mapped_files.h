@@ -1,8 +1,7 @@
 /* Files that the program has mapped shared, while a replay leads to a cut: which of the branch's copies each is.  What
  * the program stores there is in its memory, and gets into the copy at the cut (shared_again.h), or where it is
  * unmapped. */
-#ifndef RDB_MAPPED_FILES_H
-#define RDB_MAPPED_FILES_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include "restart/base/open_table.h"
@@ -41,5 +40,3 @@ void mapped_files_save(void);
 void mapped_files_load(void);
 /* Closes the copies, when all is mapped again. */
 void mapped_files_close(void);
-
-#endif

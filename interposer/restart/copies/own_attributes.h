@@ -1,6 +1,5 @@
 /* Mode, owner, times and extended attributes of the branch's copies: as the recorded program saw them on its files. */
-#ifndef RDB_OWN_ATTRIBUTES_H
-#define RDB_OWN_ATTRIBUTES_H
+#pragma once
 #include <stdbool.h>
 #include "crossing/event.h"
 #include "restart/base/open_table.h"
@@ -25,5 +24,3 @@ bool own_attributes_differ(const char *copy, const char *path);
 /* ---- at the cut, when no copy is to be opened any more by its mode ---- */
 
 void own_attributes_at_cut(void);
-
-#endif

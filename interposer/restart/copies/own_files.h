@@ -1,8 +1,7 @@
 /* Files of the branch's own, by the path that the program knows: those that it was writing to at the cut, and those
  * that are not any more as it had left them, because the recorded job changed, renamed or deleted them after the
  * cut. */
-#ifndef RDB_OWN_FILES_H
-#define RDB_OWN_FILES_H
+#pragma once
 #include <stdint.h>
 #include "interface/host.h"
 #include "restart/base/open_table.h"
@@ -53,5 +52,3 @@ bool own_paths(uint64_t nr, uint64_t args[6], char (*room)[LONGEST]);
 
 /* Carries out getdents64(2).  False: the caller makes the call unchanged. */
 bool own_lists(int fd, char *entries, size_t room, long *result);
-
-#endif

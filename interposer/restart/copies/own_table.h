@@ -1,6 +1,5 @@
 /* Files and directories of the branch's own, while the process lives, by the path that the program knows. */
-#ifndef RDB_OWN_TABLE_H
-#define RDB_OWN_TABLE_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ int own_list(const char *path);
 /* Passes the table on to the next program of the process, through its directory.  0 or -errno. */
 int own_hand_on(const char *dir);
 void own_handed_on(const char *dir);
-
-#endif

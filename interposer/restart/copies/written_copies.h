@@ -1,6 +1,5 @@
 /* Files that the program was writing to at the cut: the branch has copies, with the content of then. */
-#ifndef RDB_WRITTEN_COPIES_H
-#define RDB_WRITTEN_COPIES_H
+#pragma once
 #include "interface/host.h"
 #include "answer/other_names.h"
 #include "restart/base/open_table.h"
@@ -20,5 +19,3 @@ void copy_keep(const char *kept, const char *from, uint64_t size);
 void copy_keep_opened(const char *kept, const struct opened *f);
 void copy_write(struct opened *f, uint64_t offset, const void *bytes, uint64_t len);
 uint64_t copy_end(const struct opened *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files that the program opens by the number of another descriptor: /dev/fd/N, /dev/stdin, /proc/self/fd/N. */
-#ifndef RDB_FD_PATHS_H
-#define RDB_FD_PATHS_H
+#pragma once
 #include "crossing/event.h"
 #include "restart/base/open_table.h"
 
@@ -8,5 +7,3 @@
 int fd_path(const char *path);
 /* The file has been opened.  False: it cannot be made again in this way, or the path leads to another, *path. */
 bool fd_path_opened(const struct event *ev, int number, unsigned flags, const char **path);
-
-#endif

@@ -1,6 +1,5 @@
 /* Locks that the program has on files (flock(2), fcntl(2)) while a replay leads to a cut: taken again there. */
-#ifndef RDB_FILE_LOCKS_H
-#define RDB_FILE_LOCKS_H
+#pragma once
 #include <stdbool.h>
 #include "crossing/event.h"
 
@@ -29,5 +28,3 @@ struct saved_lock {
 /* False: it is no lock, but a lease. */
 bool file_locks_read(const char *line, struct saved_lock *out);
 void file_locks_from(const struct saved_lock *list, unsigned n);
-
-#endif

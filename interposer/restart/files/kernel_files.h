@@ -1,6 +1,5 @@
 /* The program's descriptors as the kernel knows them (own_numbers.h says which are the program's). */
-#ifndef RDB_KERNEL_FILES_H
-#define RDB_KERNEL_FILES_H
+#pragma once
 #include "crossing/event.h"
 #include "base/table.h"
 
@@ -16,5 +15,3 @@ int kernel_files_list(const char *path);
 
 /* Files without a name: NULL, or the next from I on. */
 const struct stat *kernel_files_nameless(unsigned *i);
-
-#endif

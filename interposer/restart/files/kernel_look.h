@@ -1,6 +1,5 @@
 /* What kernel_files_look() has found; kernel_files_save() keeps it. */
-#ifndef RDB_KERNEL_LOOK_H
-#define RDB_KERNEL_LOOK_H
+#pragma once
 #include <sys/stat.h>
 #include "restart/base/open_table.h"
 #include "restart/files/file_locks.h"
@@ -24,5 +23,3 @@ extern struct kernel_look {
 
 /* Why there can be no checkpoint; valid until the next call. */
 __attribute__((format(printf, 1, 2))) const char *kernel_files_cannot(const char *fmt, ...);
-
-#endif

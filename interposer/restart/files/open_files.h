@@ -1,6 +1,5 @@
 /* The program's descriptors, followed by its calls while a replay leads to a cut, and made again there. */
-#ifndef RDB_OPEN_FILES_H
-#define RDB_OPEN_FILES_H
+#pragma once
 #include "crossing/event.h"
 
 /* A system call that succeeded in the recording.  Writes to files go to copies of the branch's own. */
@@ -15,5 +14,3 @@ void open_files_save(void);
 bool open_files_load(void);
 /* The descriptors are those of a checkpoint without a log, to be read from fd. */
 void open_files_from(int fd);
-
-#endif

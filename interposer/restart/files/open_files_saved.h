@@ -1,7 +1,6 @@
 /* Format in which a program's descriptors are written down, for restarts: by a replay that went live (was_open.c), or
  * as the kernel knew them (kernel_files.c). */
-#ifndef RDB_OPEN_FILES_SAVED_H
-#define RDB_OPEN_FILES_SAVED_H
+#pragma once
 #include "restart/base/open_table.h"
 
 /* The file: the head, then as many of the others as it says. */
@@ -22,5 +21,3 @@ struct saved_watch {
 	int32_t fd;
 	struct epoll_event event;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Which descriptor numbers are the program's own, and not a library's below: followed while the program runs. */
-#ifndef RDB_OWN_NUMBERS_H
-#define RDB_OWN_NUMBERS_H
+#pragma once
 #include <sys/stat.h>
 #include "crossing/event.h"
 
@@ -21,5 +20,3 @@ enum own_number own_number(int fd); /* fd: below NUMBERS (open_table.h) */
 int64_t own_numbers_highest(void);
 /* Is it what the program has inherited under that number? */
 bool own_number_is_standard(int fd, const struct stat *st);
-
-#endif

@@ -1,9 +1,6 @@
 /* Files of a program that is brought back, opened again. */
-#ifndef RDB_REOPEN_H
-#define RDB_REOPEN_H
+#pragma once
 #include "restart/base/open_table.h"
 
 /* Opens a file that the program reads or writes, at its offset.  A descriptor or -errno. */
 int reopen(struct opened *f);
-
-#endif

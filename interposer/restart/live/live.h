@@ -1,7 +1,6 @@
 /* A replay that becomes the program again: up to the cut the log answers, from there on the world does, and what
  * happens is a recording of its own (a branch), which begins with an image at its event 0. */
-#ifndef RDB_LIVE_H
-#define RDB_LIVE_H
+#pragma once
 #include "restart/base/cut.h"
 
 /* What other folders do with the table of open files. */
@@ -26,4 +25,3 @@ void live_as_branch(ucontext_t *uc, const struct mode *mode);
 void live_libraries_cut(void);
 /* The program goes on: it may wait here for other ranks. */
 void live_libraries_go(void);
-#endif

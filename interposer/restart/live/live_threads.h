@@ -2,8 +2,7 @@
  * yet, and makes it again; or in a computation, and goes on there.  An image holds them in the same way, so the
  * branch's own first image has them.  Then each gets a carrier; the first is carried by the process's first thread, as
  * always. */
-#ifndef RDB_LIVE_THREADS_H
-#define RDB_LIVE_THREADS_H
+#pragma once
 #include <ucontext.h>
 #include "task/thread.h"
 
@@ -17,5 +16,3 @@ void live_threads_ended(void) __attribute__((noreturn));
 void live_threads_carried(void);
 /* Lets them go on.  The running thread goes on at uc: from here, or with its own carrier; then this does not return. */
 void live_threads_begin(const ucontext_t *uc);
-
-#endif

@@ -1,6 +1,5 @@
 /* Going on from a checkpoint without a log (restart/checkpoint/coordinated.h). */
-#ifndef RDB_RESTORE_STATE_H
-#define RDB_RESTORE_STATE_H
+#pragma once
 #include <ucontext.h>
 
 /* restore_state_prepare() checks the state beside image NUMBER and gives libraries what they had; restore_state(), with
@@ -8,5 +7,3 @@
 int restore_state_prepare(unsigned number);
 int restore_state_check(unsigned number); /* is the state whole? */
 void restore_state(ucontext_t *uc);
-
-#endif

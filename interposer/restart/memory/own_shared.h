@@ -2,8 +2,7 @@
  * whose descriptor is closed.  A checkpoint without a log copies it while the rank stands still, since the child that
  * writes the image later has the same pages.  A restart makes it again, shared, so that children and second mappings
  * see it. */
-#ifndef RDB_OWN_SHARED_H
-#define RDB_OWN_SHARED_H
+#pragma once
 #include <stdbool.h>
 #include <sys/stat.h>
 #include "base/table.h"
@@ -17,5 +16,3 @@ int own_shared_from(const uint8_t *bytes, size_t len);
 
 /* Is that file among the memory that own_shared_refuses() has found? */
 bool own_shared_has(const struct stat *st);
-
-#endif

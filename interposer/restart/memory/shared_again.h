@@ -5,8 +5,7 @@
  * For that a process that shares memory is cut where it asks for its next call, not right after its last event: all
  * that another can have seen of it by the time of the cut was stored before.  The replay of a process tells what that
  * process has stored: what differs from what it was given. */
-#ifndef RDB_SHARED_AGAIN_H
-#define RDB_SHARED_AGAIN_H
+#pragma once
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void shared_again_mapped(void);
 int shared_again_kind(uint64_t start);
 /* The present number of a System V segment that the program knows by `known`. */
 uint64_t shared_segment_now(uint64_t known);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a process reports of the memory that it shares, in a file of the branch: shared-NUMBER. */
-#ifndef RDB_SHARED_REPORT_H
-#define RDB_SHARED_REPORT_H
+#pragma once
 #include <stdint.h>
 
 struct reported_region {
@@ -49,5 +48,3 @@ const struct reported_head *shared_report(unsigned number);
 /* The process that makes the memory: the lowest number that has it, of those with a copy of the file if there are
  * any. */
 unsigned shared_maker(uint64_t dev, uint64_t ino);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a program has asked for its own process, by prctl(2) and setrlimit(2): followed on the way to a cut, and asked
  * for again there. */
-#ifndef RDB_ATTRIBUTES_H
-#define RDB_ATTRIBUTES_H
+#pragma once
 #include "base/table.h"
 #include <stdbool.h>
 #include "crossing/event.h"
@@ -24,5 +23,3 @@ void attributes_restore(void);
 /* For checkpoints without a log: what attributes_syscall() has followed; 0 or -errno.  False: it is damaged. */
 int attributes_look(struct table *out);
 bool attributes_from(const void *bytes, uint64_t len);
-
-#endif

@@ -1,7 +1,6 @@
 /* Timers of timer_create(2) of a program that is brought back: under the ids that the program knows, with the time
  * left. */
-#ifndef RDB_POSIX_TIMERS_H
-#define RDB_POSIX_TIMERS_H
+#pragma once
 #include <signal.h>
 #include <time.h>
 #include "crossing/event.h"
@@ -31,5 +30,3 @@ int posix_timers_look(struct posix_timer *list, unsigned room);
 void posix_timers_from(const struct posix_timer *list, unsigned n);
 /* timer_create(2) for a program whose threads may have other ids now. */
 long posix_timer_create(uint64_t clock, uint64_t how, uint64_t id);
-
-#endif

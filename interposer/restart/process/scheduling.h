@@ -1,7 +1,6 @@
 /* Processors, policies and priorities that a program has asked for: followed on the way to a cut, and asked for again
  * there. */
-#ifndef RDB_SCHEDULING_H
-#define RDB_SCHEDULING_H
+#pragma once
 #include "crossing/event.h"
 #include "base/table.h"
 
@@ -18,5 +17,3 @@ void scheduling_restore(void);
 void scheduling_begin(void);
 int scheduling_look(struct table *out);
 bool scheduling_from(const void *bytes, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* Signals that the program has sent to itself before a cut: those not delivered yet arrive after it. */
-#ifndef RDB_LIVE_SENT_SIGNALS_H
-#define RDB_LIVE_SENT_SIGNALS_H
+#pragma once
 #include "crossing/event.h"
 
 /* A system call that the log has answered. */
@@ -10,5 +9,3 @@ void sent_signals_delivered(int sig);
 /* At the cut: writes them down, for restarts of the branch; makes them pending. */
 void sent_signals_save(void);
 void sent_signals_restore(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Timers of timerfd_create(2) at the cut: they go off when they would have. */
-#ifndef RDB_LIVE_TIMERFDS_H
-#define RDB_LIVE_TIMERFDS_H
+#pragma once
 #include <stdint.h>
 #include "restart/base/open_table.h"
 
@@ -18,5 +17,3 @@ int timerfd_again(int fd, int clock, const struct timer_state *t, uint64_t now_n
 /* Computes the time left, for restarts of the branch, which begins then. */
 void timerfd_state_save(struct timer_state *t, uint64_t now_ns);
 void timerfd_save(struct opened *f, uint64_t now_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* Interval timers of a program that is brought back. */
-#ifndef RDB_LIVE_TIMERS_H
-#define RDB_LIVE_TIMERS_H
+#pragma once
 #include "crossing/event.h"
 
 void timers_syscall(const struct event *ev);
@@ -15,5 +14,3 @@ bool timers_run(void);
 /* The timers as the kernel has them now, 3 * 32 bytes, and back. */
 void timers_look(void *out);
 void timers_from(const void *in);
-
-#endif

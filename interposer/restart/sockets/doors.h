@@ -1,8 +1,7 @@
 /* Where ranks meet to make connections again: a door is a listener at one address of a host, open only as long as
  * others have to connect to it.  Both sides prove to each other that they have read the file with the listener's token:
  * only the owner of the branch can. */
-#ifndef RDB_DOORS_H
-#define RDB_DOORS_H
+#pragma once
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -49,5 +48,3 @@ int door_connect_listener(const struct place *p, int port);
 uint64_t door_proof(const struct place *accepts, const char *key, bool connects);
 /* Receives all LEN bytes; false: it could not. */
 bool door_hear(int fd, void *to, size_t len, int ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* The program's sockets as the kernel knows them: without a log nothing is followed while it runs.  Connections are
  * named by their addresses or, for Unix sockets, by the inodes of both ends (sock_diag(7)). */
-#ifndef RDB_KERNEL_SOCKETS_H
-#define RDB_KERNEL_SOCKETS_H
+#pragma once
 #include <stdbool.h>
 #include "base/table.h"
 #include "restart/base/open_table.h"
@@ -22,5 +21,3 @@ bool kernel_sockets_unsent(void);
 const char *kernel_sockets_save(struct table *out);
 /* At a restart, for sockets_restore(). */
 void kernel_sockets_load(int fd);
-
-#endif

@@ -1,7 +1,6 @@
 /* Which connections the ranks of one host have, as long as they are held: each rank writes down its ends, and the rank
  * that decides checks that each end has its other one. */
-#ifndef RDB_SOCKET_ENDS_H
-#define RDB_SOCKET_ENDS_H
+#pragma once
 #include <stdint.h>
 
 /* Writes down this rank's ends, before it is held.  0 or -errno. */
@@ -10,5 +9,3 @@ int socket_ends_publish(uint64_t generation);
 const char *socket_ends_unmatched(uint64_t generation);
 /* Removes this rank's file, when the checkpoint is decided. */
 void socket_ends_drop(void);
-
-#endif

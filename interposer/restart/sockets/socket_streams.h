@@ -1,7 +1,6 @@
 /* Sockets of a program with several processes: each process writes down what it did to them, as for pipes, in a stream
  * for each direction (restart/base/streams.h). */
-#ifndef RDB_SOCKET_STREAMS_H
-#define RDB_SOCKET_STREAMS_H
+#pragma once
 #include "restart/sockets/sockets.h"
 
 /* Gives the socket a name that no other socket of the tree has. */
@@ -14,5 +13,3 @@ void socket_streams_loaded(void);
 /* Passes the sockets on to the next program, or a child.  False: errno says why. */
 bool sockets_hand_on(int fd);
 bool sockets_inherit(int fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* The program's sockets on the way to a cut: what they are, who is at the other end, what was written to them. */
-#ifndef RDB_LIVE_SOCKETS_H
-#define RDB_LIVE_SOCKETS_H
+#pragma once
 #include <sys/socket.h>
 #include "crossing/event.h"
 #include "interface/host.h"
@@ -62,5 +61,3 @@ void socket_name_again(struct sock *s);
 void sockets_save(void);
 /* False: the branch had none, or an older rdb has made it. */
 bool sockets_load(void);
-
-#endif

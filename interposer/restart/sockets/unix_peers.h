@@ -1,6 +1,5 @@
 /* sock_diag(7): what the kernel says of a Unix socket. */
-#ifndef RDB_UNIX_PEERS_H
-#define RDB_UNIX_PEERS_H
+#pragma once
 #include <stdint.h>
 
 struct unix_peer {
@@ -12,5 +11,3 @@ struct unix_peer {
 
 /* 0 or -errno. */
 int unix_peer_of(uint32_t inode, struct unix_peer *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Bytes that had come in a program's sockets and were not read when a checkpoint without a log was taken.  The reading
  * rank tells the other ranks, and the other end writes them again. */
-#ifndef RDB_UNREAD_H
-#define RDB_UNREAD_H
+#pragma once
 #include <stdio.h>
 #include "restart/sockets/sockets.h"
 
@@ -14,5 +13,3 @@ bool unread_line(const char *line);
 uint64_t unread_of(const struct sock *s, const uint8_t **bytes);
 /* Once all is known: sets for each socket what it had written and the other end has not read. */
 void unread_known(void);
-
-#endif

@@ -7,8 +7,7 @@
  * the command line of the child that the program forks there; PROCESS-PROGRAM-next, that of the next program;
  * PROCESS-0-begin-K, those of children that a branch had when it began; PROCESS-0-session, how many of these its
  * session does not have; pids. */
-#ifndef RDB_TREE_H
-#define RDB_TREE_H
+#pragma once
 #include "crossing/event.h"
 
 enum tree_state {
@@ -35,4 +34,3 @@ void tree_at_end(void);
 void tree_at_cut(void);
 void tree_opened(void);
 void tree_go(void);
-#endif

@@ -1,7 +1,6 @@
 /* What a branch with several processes began with, for restarts of that branch: beside the recording of its first
  * process (shared-N, shared-N-was, tree-pids), and for readers of the log beside each (tree-began). */
-#ifndef RDB_TREE_BORN_H
-#define RDB_TREE_BORN_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ void tree_born_make(void);
 /* Saves and loads the number of children, so that later ones are numbered on from there. */
 void tree_children_save(void);
 void tree_children_load(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* In the first process of a tree, at the cut: the ends of all connections, put together from what each process has told
  * of its sockets (tree_sockets.h). */
-#ifndef RDB_TREE_ENDS_H
-#define RDB_TREE_ENDS_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ int tree_end_take(int *from, struct sock *s);
 void tree_door_close(int from);
 /* Moves a descriptor away from the program's, or refuses. */
 int tree_socket_keep(int fd);
-
-#endif

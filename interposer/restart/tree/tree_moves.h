@@ -1,12 +1,9 @@
 /* Open files in which several processes of a tree move by one description, and timers that several set.  Streams have
  * what each process did; at the cut one process does it all again, in order. */
-#ifndef RDB_TREE_MOVES_H
-#define RDB_TREE_MOVES_H
+#pragma once
 #include "restart/base/streams.h"
 
 struct opened;
 
 void tree_file_fill(const struct all_ops *all, struct opened *f);
 void tree_timer_fill(const struct all_ops *all, struct opened *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* Open files that several processes of a tree have: they are made where they begin to be shared, not at the cut. */
-#ifndef RDB_TREE_SHARE_H
-#define RDB_TREE_SHARE_H
+#pragma once
 
 /* Before a fork or an exec: shares the files that are open now. */
 void tree_share(void);
@@ -12,5 +11,3 @@ void tree_share_modes(void);
 void tree_share_fill(void);
 /* Closes what the program has closed. */
 void tree_share_close(void);
-
-#endif

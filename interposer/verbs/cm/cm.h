@@ -4,8 +4,7 @@
  * lower half knows nothing of this library.  An RDMA port is represented by a TCP port from 61000 on (port.c); both
  * peers must use this library.  rdma-core's man pages rdma_*(3) describe the functions.
  */
-#ifndef RDB_CM_H
-#define RDB_CM_H
+#pragma once
 #include <errno.h>
 #include <pthread.h>
 #include <rdma/rdma_verbs.h>
@@ -142,5 +141,3 @@ int cm_qp_to_rtr(struct cm_id *c);
 int cm_qp_to_rts(struct cm_id *c);
 void cm_qp_to_error(struct cm_id *c);
 void cm_address_of_peer(const struct cm_id *c, struct ibv_ah_attr *ah);
-
-#endif

@@ -1,6 +1,5 @@
 /* Messages of two connection managers, over a TCP connection that represents the RDMA connection. */
-#ifndef RDB_CM_MESSAGE_H
-#define RDB_CM_MESSAGE_H
+#pragma once
 #include <stdint.h>
 
 enum { CM_PRIVATE = 256, CM_VERSION = 1 };
@@ -25,5 +24,3 @@ struct cm_message {
 	uint8_t private_data[CM_PRIVATE];
 };
 _Static_assert(sizeof(struct cm_message) == 304, "on the wire");
-
-#endif

@@ -1,8 +1,7 @@
 /* Buffers that a completion reports as filled: those of its request and of earlier unsignaled requests of the same
  * queue.  Only these have to be compared then (space/device_memory.h), however much is registered.  Where they are not
  * known for sure, all registered memory is compared. */
-#ifndef RDB_VERBS_COMPLETION_BUFFERS_H
-#define RDB_VERBS_COMPLETION_BUFFERS_H
+#pragma once
 #include "plugin.h"
 
 /* The device has accepted this request. */
@@ -18,5 +17,3 @@ void completion_buffers_forget(void);
 void completion_buffers_elsewhere(void);
 /* A poll returns these completions; tells the host which memory to compare. */
 void completion_buffers_completed(const struct ibv_wc *wc, int n);
-
-#endif

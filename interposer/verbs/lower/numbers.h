@@ -1,8 +1,7 @@
 /* Numbers that programs tell each other: QP numbers, memory keys, LIDs and GIDs.  After a restart the program keeps
  * using the numbers it knows ("shown"); rebind.c maps them to the provider's numbers ("lower") and back.  Before a
  * restart both are equal. */
-#ifndef RDB_VERBS_NUMBERS_H
-#define RDB_VERBS_NUMBERS_H
+#pragma once
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ struct numbers_meeting {
 	const unsigned *before;  /* this rank arrives when this is 0; may be NULL */
 };
 const char *numbers_meet(const char *folder, const char *what, const struct numbers_meeting *all);
-
-#endif

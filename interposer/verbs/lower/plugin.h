@@ -1,7 +1,6 @@
 /* The verbs plug-in: maps ids to objects, calls the provider and keeps account of the objects.  Runs in the lower half,
  * never in a replay. */
-#ifndef RDB_VERBS_LOWER_H
-#define RDB_VERBS_LOWER_H
+#pragma once
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,5 +151,3 @@ typedef int64_t verbs_fn(const uint64_t *a);
 #define CALL(number, function, name) verbs_fn verbs_##function;
 #include "calls.def"
 #undef CALL
-
-#endif

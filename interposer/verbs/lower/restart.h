@@ -1,6 +1,5 @@
 /* State that the files of a restart share on the way to the cut. */
-#ifndef RDB_VERBS_RESTART_H
-#define RDB_VERBS_RESTART_H
+#pragma once
 #include "numbers.h"
 #include "restart_plan.h"
 
@@ -52,5 +51,3 @@ const char *restart_load(const char *folder);
 
 /* restart_cut.c */
 const char *restart_cut(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Plan of a restart: requests to post again, completions and events to give to the program.  rdb/live/verbs/cut.py
  * writes it from the logs. */
-#ifndef RDB_VERBS_RESTART_PLAN_H
-#define RDB_VERBS_RESTART_PLAN_H
+#pragma once
 #include "plugin.h"
 
 enum { PLAN_RANKS = 65536 };
@@ -43,5 +42,3 @@ struct plan {
 const char *plan_read(const char *path, struct plan *plan);
 /* NULL: the request was not outstanding. */
 struct plan_request *plan_request(const struct plan *plan, bool send, uint32_t object, uint32_t ordinal);
-
-#endif

@@ -1,7 +1,6 @@
 /* Completions and events that a restart gives to the program where the provider cannot put them into its own queues.
  * Polls return them first, and the descriptors of channels and contexts are readable while there are such events. */
-#ifndef RDB_VERBS_SYNTHETIC_COMPLETIONS_H
-#define RDB_VERBS_SYNTHETIC_COMPLETIONS_H
+#pragma once
 #include "plugin.h"
 
 extern bool synthetic; /* there may be synthetic completions or events */
@@ -23,5 +22,3 @@ const struct object *synthetic_event(const struct object *channel);
 void synthetic_forget(const struct object *qp);
 /* A completion queue is being destroyed: drops its completions and events. */
 void synthetic_gone(const struct object *cq);
-
-#endif

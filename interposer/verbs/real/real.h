@@ -4,8 +4,7 @@
  * libibverbs is not installed.  Handles are libibverbs's own pointers, except for regions.  The program's own memory is
  * registered: the device reads and writes it directly.
  */
-#ifndef RDB_VERBS_REAL_H
-#define RDB_VERBS_REAL_H
+#pragma once
 #include <errno.h>
 #include <stdbool.h>
 #include "provider.h"
@@ -66,5 +65,3 @@ int real_post_send(void *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int real_post_recv(void *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int real_attach_mcast(void *qp, const union ibv_gid *gid, uint16_t lid);
 int real_detach_mcast(void *qp, const union ibv_gid *gid, uint16_t lid);
-
-#endif

@@ -4,8 +4,7 @@
  * the key, over its role, both hellos and the socket's addresses.  A proof is valid for one connection and direction.
  * The keys of the frames' tags are derived from the same data.
  */
-#ifndef RDB_HCA_AUTH_H
-#define RDB_HCA_AUTH_H
+#pragma once
 #include "hca.h"
 
 enum { AUTH_NONCE = 32, AUTH_PROOF = 32 };
@@ -36,5 +35,3 @@ bool hca_auth_same_host(const struct hca_conn *conn);
 /* Handles one message of the handshake.  Returns the bytes used; 0: it is not complete yet; -EACCES: the peer does not
  * hold the key. */
 int hca_auth_take(struct hca_conn *conn, const uint8_t *data, size_t len);
-
-#endif

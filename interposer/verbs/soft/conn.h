@@ -1,6 +1,5 @@
 /* Connections between processes: one for each pair that talks, shared by their queue pairs. */
-#ifndef RDB_HCA_CONN_H
-#define RDB_HCA_CONN_H
+#pragma once
 #include <sys/uio.h>
 #include "auth.h"
 #include "keys.h"
@@ -113,5 +112,3 @@ void hca_conn_flush(struct hca_conn *conn);
 /* Copies payloads of this queue pair or, if NULL, of this memory that are not sent yet, so that it may go away. */
 void hca_conn_own(struct hca_conn *conn, const struct hca_qp *qp, const uint8_t *low, const uint8_t *high);
 void hca_conn_out_free(struct hca_conn *conn);
-
-#endif

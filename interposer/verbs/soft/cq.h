@@ -1,6 +1,5 @@
 /* Completion queues and completion channels. */
-#ifndef RDB_HCA_CQ_H
-#define RDB_HCA_CQ_H
+#pragma once
 #include "device.h"
 
 struct hca_channel {
@@ -52,5 +51,3 @@ static inline void hca_cq_tell(const struct ibv_wc *wc, bool received, bool soli
 }
 /* Adds a completion; `solicited`: the sender asked for an event. */
 void hca_cq_push(struct hca_cq *cq, const struct ibv_wc *wc, bool solicited);
-
-#endif

@@ -1,6 +1,5 @@
 /* The one device, its contexts and their asynchronous events. */
-#ifndef RDB_HCA_DEVICE_H
-#define RDB_HCA_DEVICE_H
+#pragma once
 #include "hca.h"
 
 struct hca_context {
@@ -31,5 +30,3 @@ void hca_async_forget(struct hca_context *c, const void *object);
 
 /* Uses an eventfd as a flag: makes it readable or not.  *set is its current state. */
 void hca_flag_set(int fd, bool *set, bool to);
-
-#endif

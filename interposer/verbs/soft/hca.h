@@ -3,8 +3,7 @@
  * It writes to the program's memory ("upper") only inside calls of the plug-in, and reports each write.  Its thread
  * (io_thread.c) only notices that there is work; everything else runs in one thread at a time.
  */
-#ifndef RDB_HCA_H
-#define RDB_HCA_H
+#pragma once
 #include "../provider.h"
 #include "list.h"
 
@@ -83,5 +82,3 @@ uint64_t hca_node_guid(void);
 uint64_t hca_now(void);
 /* Watches a descriptor; `conn` NULL: the listener. */
 int hca_watch(int fd, void *conn, bool add, bool output);
-
-#endif

@@ -1,6 +1,5 @@
 /* Protection domains, memory regions and windows, and access checks. */
-#ifndef RDB_HCA_KEYS_H
-#define RDB_HCA_KEYS_H
+#pragma once
 #include "hca.h"
 
 struct hca_context;
@@ -72,5 +71,3 @@ void *hca_key_find(uint32_t key, enum hca_key_kind kind);
 /* The same, whatever the low byte of its key is now. */
 void *hca_key_any(uint32_t key, enum hca_key_kind kind);
 void hca_key_each_mw(void (*visit)(struct hca_mw *mw, void *arg), void *arg);
-
-#endif

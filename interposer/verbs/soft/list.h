@@ -1,6 +1,5 @@
 /* Doubly linked lists whose links are in the members. */
-#ifndef RDB_HCA_LIST_H
-#define RDB_HCA_LIST_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -39,5 +38,3 @@ static inline void list_remove(struct list *l)
 	l->next->prev = l->prev;
 	list_init(l);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Multicast groups (mcast.c), and their encoding in a frame. */
-#ifndef RDB_HCA_MCAST_H
-#define RDB_HCA_MCAST_H
+#pragma once
 #include "qp.h"
 #include "wire.h"
 
@@ -41,5 +40,3 @@ static inline void hca_frame_group(const struct frame *f, union ibv_gid *gid)
 	gid->raw[14] = (uint8_t)(f->seq >> 16);
 	gid->raw[15] = f->attempt;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Progress: carries out all pending work without blocking. */
-#ifndef RDB_HCA_PROGRESS_H
-#define RDB_HCA_PROGRESS_H
+#pragma once
 #include "hca.h"
 
 int hca_progress(void);
@@ -26,5 +25,3 @@ void hca_thread_due(uint64_t at);
 void hca_timer_set(struct list *timer, uint64_t *at, uint64_t due);
 /* Tells the thread whether acknowledgements wait to be sent. */
 void hca_thread_acks(bool waiting);
-
-#endif

@@ -1,6 +1,5 @@
 /* Queue pairs: declarations that requester and responder share. */
-#ifndef RDB_HCA_QP_H
-#define RDB_HCA_QP_H
+#pragma once
 #include "cq.h"
 #include "rq.h"
 #include "wire.h"
@@ -166,5 +165,3 @@ void hca_ud_end(struct hca_conn *conn, const struct frame *f, bool good);
 /* mcast.c */
 int hca_attach_mcast(void *qp, const union ibv_gid *gid, uint16_t lid);
 int hca_detach_mcast(void *qp, const union ibv_gid *gid, uint16_t lid);
-
-#endif

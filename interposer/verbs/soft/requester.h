@@ -1,6 +1,5 @@
 /* Declarations that the two halves of the requester share: sending (requester.c), answers (answers.c). */
-#ifndef RDB_HCA_REQUESTER_H
-#define RDB_HCA_REQUESTER_H
+#pragma once
 #include "qp.h"
 
 /* READ or atomic: answered with data; max_rd_atomic of them may be under way. */
@@ -15,5 +14,3 @@ void hca_sq_retry(struct hca_qp *qp, unsigned from);
 struct hca_conn *hca_ud_conn(struct hca_qp *qp);
 /* The connection of the next datagram has ended: completes the datagrams for its peer and goes on. */
 void hca_ud_conn_lost(struct hca_qp *qp);
-
-#endif

@@ -1,6 +1,5 @@
 /* Declarations that the parts of the responder share: messages (responder.c), READs (reads.c), atomics (atomics.c). */
-#ifndef RDB_HCA_RESPONDER_H
-#define RDB_HCA_RESPONDER_H
+#pragma once
 #include "qp.h"
 
 /* Reports a message that was carried out; `was`: the old value, for an atomic. */
@@ -21,5 +20,3 @@ bool hca_answer_add(struct hca_qp *qp, struct hca_conn *conn, const struct hca_a
 bool hca_answer_put(struct hca_qp *qp, struct hca_conn *conn, const struct hca_answer *a);
 /* Carries out an atomic whose operands have arrived. */
 void hca_atomic(struct hca_qp *qp, struct hca_conn *conn, const struct frame *f);
-
-#endif

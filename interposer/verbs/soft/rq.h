@@ -1,6 +1,5 @@
 /* Posted receives of a queue pair or of a shared receive queue. */
-#ifndef RDB_HCA_RQ_H
-#define RDB_HCA_RQ_H
+#pragma once
 #include "keys.h"
 
 struct hca_recv {
@@ -32,5 +31,3 @@ int hca_query_srq(void *srq, struct ibv_srq_attr *attr);
 int hca_destroy_srq(void *srq);
 int hca_post_srq_recv(void *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 bool hca_srq_take(struct hca_srq *srq, struct hca_recv *out);
-
-#endif

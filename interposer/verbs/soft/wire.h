@@ -10,8 +10,7 @@
  * RC: `seq` counts a queue pair's messages (24 bits, begins at sq_psn).  `attempt` changes whenever the requester
  * starts again from some message, so that it recognizes answers to what it sent before.
  */
-#ifndef RDB_HCA_WIRE_H
-#define RDB_HCA_WIRE_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -90,5 +89,3 @@ static inline int32_t frame_seq_diff(uint32_t a, uint32_t b)
 bool frame_valid(const struct frame *f);
 /* Tag of frame `number` of a direction of a connection; `frame`: header and payload as sent. */
 uint64_t frame_tag(const uint8_t *key, uint64_t number, const uint8_t *frame, size_t len);
-
-#endif

@@ -4,8 +4,7 @@
  * <infiniband/verbs.h>, followed by members of our own; `handle` is the object's id in the lower half (protocol.h).
  * rdma-core's man pages, section 3, describe the functions.
  */
-#ifndef RDB_VERBS_UPPER_H
-#define RDB_VERBS_UPPER_H
+#pragma once
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
@@ -153,5 +152,3 @@ struct ibv_qp *ops_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_
 void batch_free(struct batch *batch);
 int ops_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
 			struct ibv_device_attr_ex *attr, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What one prints is the same each time it runs natively: no addresses, numbers of processes, times, or orders that
  * the scheduler decides.  It runs in an empty folder, as any user; what a machine may lack ends with `skip`. */
-#ifndef OBSERVE_H
-#define OBSERVE_H
+#pragma once
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,5 +54,3 @@ static inline void skip(const char *what)
 	fprintf(stderr, "skip: %s\n", what);
 	exit(77);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the programs of the function families share: a failed check ends the job. */
-#ifndef CHECK_H
-#define CHECK_H
+#pragma once
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,4 +29,3 @@ static inline int end(void)
 	printf("%d: good\n", rank);
 	return MPI_Finalize();
 }
-#endif

@@ -1,5 +1,4 @@
-#ifndef RDB_X86_64_BYTES_H
-#define RDB_X86_64_BYTES_H
+#pragma once
 #include <stddef.h>
 
 static inline void bytes_set(void *to, int byte, size_t n)
@@ -11,5 +10,3 @@ static inline void bytes_copy(void *to, const void *from, size_t n)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef RDB_X86_64_CONTEXT_H
-#define RDB_X86_64_CONTEXT_H
+#pragma once
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -26,5 +25,3 @@ static inline void context_child(struct context *c, uint64_t stack)
 	if (stack)
 		c->gregs[REG_RSP] = stack;
 }
-
-#endif

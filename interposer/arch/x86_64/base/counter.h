@@ -1,5 +1,4 @@
-#ifndef RDB_X86_64_COUNTER_H
-#define RDB_X86_64_COUNTER_H
+#pragma once
 #include <cpuid.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ static inline bool counter_steady(void)
 	unsigned a, b, c, d;
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
 }
-
-#endif

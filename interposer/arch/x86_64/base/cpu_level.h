@@ -1,7 +1,4 @@
-#ifndef RDB_X86_64_CPU_LEVEL_H
-#define RDB_X86_64_CPU_LEVEL_H
+#pragma once
 
 /* The x86-64-vN level (psABI AMD64, "microarchitecture levels") that the program is shown. */
 unsigned cpu_shown_level(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The SSE4.2 instructions, which use general registers only. */
-#ifndef RDB_X86_64_CRC32C_H
-#define RDB_X86_64_CRC32C_H
+#pragma once
 #include <stdint.h>
 #ifdef __SSE4_2__
 #include <nmmintrin.h>
@@ -22,5 +21,3 @@ static inline uint64_t crc32c_byte(uint64_t state, uint8_t byte)
 	__asm__("crc32b %1, %0" : "+r"(low) : "r"(byte));
 	return low;
 }
-
-#endif

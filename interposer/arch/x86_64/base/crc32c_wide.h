@@ -5,8 +5,7 @@
  * halves with x^(2048+32) and x^(2048-32), both modulo the CRC's polynomial, which leaves the remainder unchanged.
  * Bits are reflected, so a product is one bit short: the constants are shifted to compensate.
  */
-#ifndef RDB_CRC32C_WIDE_H
-#define RDB_CRC32C_WIDE_H
+#pragma once
 #include <immintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ static inline uint64_t crc32c_wide_words(uint64_t state, const uint8_t *p, size_
 	}
 	return state;
 }
-
-#endif

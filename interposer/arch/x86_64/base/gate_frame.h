@@ -1,5 +1,4 @@
-#ifndef RDB_X86_64_GATE_FRAME_H
-#define RDB_X86_64_GATE_FRAME_H
+#pragma once
 #include <stdint.h>
 #include "arch/x86_64/interface/gate_call.h"
 
@@ -36,5 +35,3 @@ static inline uint64_t gate_frame_sp(const struct gate_frame *frame)
 {
 	return frame->sp + sizeof(uint64_t);
 }
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef RDB_X86_64_MACHINE_H
-#define RDB_X86_64_MACHINE_H
+#pragma once
 #include <linux/audit.h>
 
 #define ELF_MACHINE EM_X86_64
@@ -9,5 +8,3 @@
 #define INSTRUCTIONS_UNSEEN "RDRAND, RDSEED or CPUID"
 #define MACHINE_AUDIT_ARCH AUDIT_ARCH_X86_64
 #define MAP_LOW MAP_32BIT
-
-#endif

@@ -1,7 +1,4 @@
-#ifndef RDB_X86_64_PROBES_H
-#define RDB_X86_64_PROBES_H
+#pragma once
 #include <stdbool.h>
 
 bool fsgsbase_there(void); /* FSGSBASE instructions, Linux 5.9; else thread_pointer.c */
-
-#endif

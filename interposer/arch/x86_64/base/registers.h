@@ -1,5 +1,4 @@
-#ifndef RDB_X86_64_REGISTERS_H
-#define RDB_X86_64_REGISTERS_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -100,5 +99,3 @@ static inline void uc_share(ucontext_t *to, const ucontext_t *from)
 	memcpy(to->uc_mcontext.gregs, from->uc_mcontext.gregs, sizeof(to->uc_mcontext.gregs));
 	to->uc_mcontext.fpregs = from->uc_mcontext.fpregs;
 }
-
-#endif

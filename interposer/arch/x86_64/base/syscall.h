@@ -1,6 +1,5 @@
 /* psABI AMD64, A.2.1 */
-#ifndef RDB_X86_64_SYSCALL_H
-#define RDB_X86_64_SYSCALL_H
+#pragma once
 
 static inline long raw_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
@@ -14,5 +13,3 @@ static inline long raw_syscall(long nr, long a, long b, long c, long d, long e, 
 			 : "rcx", "r11", "memory");
 	return ret;
 }
-
-#endif

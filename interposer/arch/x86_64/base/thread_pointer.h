@@ -1,6 +1,5 @@
 /* The FS base, and the GS base, which no Linux program uses. */
-#ifndef RDB_X86_64_THREAD_POINTER_H
-#define RDB_X86_64_THREAD_POINTER_H
+#pragma once
 #include <stdint.h>
 
 static inline uint64_t thread_pointer(void)
@@ -22,5 +21,3 @@ static inline void own_pointer_set(uint64_t value)
 {
 	__builtin_ia32_wrgsbase64(value);
 }
-
-#endif

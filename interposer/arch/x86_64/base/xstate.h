@@ -1,6 +1,5 @@
 /* The vector state in a signal frame, possibly of another CPU (asm/sigcontext.h; Intel SDM vol. 1, 13.4). */
-#ifndef RDB_XSTATE_H
-#define RDB_XSTATE_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ size_t xstate_len(const void *frame);
 /* Copies the state `saved` (that of a signal frame, complete) into the frame at `into`, whose size and features stay
  * the kernel's.  From another kind of CPU only x87, SSE and AVX are copied; the rest is initialised. */
 void xstate_put(void *into, const void *saved);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef RDB_X86_64_AGENT_REGISTERS_H
-#define RDB_X86_64_AGENT_REGISTERS_H
+#pragma once
 #include <stdint.h>
 
 /* User-visible registers in the order of GDB's amd64-linux 'g' packet core + segments. */
@@ -20,5 +19,3 @@ struct agent_regs {
 	uint32_t reserved;
 	uint8_t xsave[4096]; /* standard-format XSAVE area (Intel SDM vol. 1 ch. 13) */
 };
-
-#endif

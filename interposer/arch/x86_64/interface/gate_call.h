@@ -1,5 +1,4 @@
-#ifndef RDB_X86_64_GATE_CALL_H
-#define RDB_X86_64_GATE_CALL_H
+#pragma once
 #include <stdint.h>
 #include "interface/gate.h"
 
@@ -20,5 +19,3 @@ static inline int64_t rdb_gate_call(uint32_t fn, uint32_t nargs, const uint64_t 
 			   "xmm15");
 	return result;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Integer operations with the processor's own flags. */
-#ifndef RDB_ALU_H
-#define RDB_ALU_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ uint64_t alu_mul_wide(bool sign, unsigned size, uint64_t a, uint64_t b, uint64_t
 bool alu_divide(bool sign, unsigned size, uint64_t *low, uint64_t *high, uint64_t b, uint64_t *flags);
 /* condition code 0..15 of jcc, setcc, cmovcc */
 bool alu_condition(unsigned cc, uint64_t flags);
-
-#endif

@@ -2,8 +2,7 @@
  * stub.  If there is no room for the jump, and for rdtscp, an instruction that traps is used.  The stub's address is
  * chosen so that the byte at the old end of the rdtsc is no instruction: code that jumps there, or a signal handler
  * that returns there, faults and continues in the copy in the stub. */
-#ifndef RDB_X86_64_COUNTER_SITES_H
-#define RDB_X86_64_COUNTER_SITES_H
+#pragma once
 #include "text/counter_sites.h"
 
 /* Adds a confirmed rdtsc or rdtscp in new text.  False: not possible, so all of them have to trap. */
@@ -22,5 +21,3 @@ struct counter_answer {
 	uint64_t value, done;
 };
 struct counter_answer counter_fast(void);
-
-#endif

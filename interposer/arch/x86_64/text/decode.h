@@ -1,5 +1,4 @@
-#ifndef RDB_X86_64_DECODE_H
-#define RDB_X86_64_DECODE_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ struct insn {
 
 /* Size of an integer operand that is not a byte: 2, 4 or 8. */
 unsigned decode_size(const struct insn *in);
-
-#endif

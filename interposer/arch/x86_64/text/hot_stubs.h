@@ -3,8 +3,7 @@
  * In a replay all system calls come by SIGSYS, and the stub is made shorter:
  *	mov $NR,%eax; jmp SYSCALL
  */
-#ifndef RDB_X86_64_HOT_STUBS_H
-#define RDB_X86_64_HOT_STUBS_H
+#pragma once
 #include "text/hot_stubs.h"
 
 enum { HOT_SITE = 5, HOT_STUB = 32 }; /* bytes */
@@ -12,5 +11,3 @@ enum { HOT_SITE = 5, HOT_STUB = 32 }; /* bytes */
 /* Recording: makes the stub at `stub` for the mov at `site`; replaces the mov by a jump to it. */
 void hot_stub_make(uint8_t *stub, const uint8_t *site);
 void hot_site_redirect(uint8_t *site, const uint8_t *stub);
-
-#endif

@@ -1,7 +1,6 @@
 /* Integer instructions on a saved context (text/operands.h). False: nothing was done; the processor must execute
  * it. */
-#ifndef RDB_INTEGER_H
-#define RDB_INTEGER_H
+#pragma once
 #include "arch/x86_64/text/operands.h"
 
 /* op of the group add or adc sbb and sub xor cmp: a = a op b */
@@ -13,5 +12,3 @@ bool integer_shift(struct work *w, unsigned size);
 bool integer_multiply(struct work *w, unsigned size, uint64_t a, uint64_t b);
 /* f6, f7: test, not, neg, mul, imul, div, idiv */
 bool integer_group3(struct work *w, unsigned size);
-
-#endif

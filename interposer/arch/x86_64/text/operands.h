@@ -1,7 +1,6 @@
 /* Operands of an instruction on a saved context: registers, memory, the operand of ModRM, flags.  A function that may
  * not (when only looking) or cannot access its operand returns false and has changed nothing. */
-#ifndef RDB_OPERANDS_H
-#define RDB_OPERANDS_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -129,5 +128,3 @@ static inline void set_flags(struct work *w, uint64_t f)
 {
 	w->g[REG_EFL] = (greg_t)((flags(w) & ~ALU_FLAGS) | (f & ALU_FLAGS));
 }
-
-#endif

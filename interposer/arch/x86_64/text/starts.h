@@ -1,6 +1,5 @@
 /* Finds where instructions begin in bytes without further information. */
-#ifndef RDB_STARTS_H
-#define RDB_STARTS_H
+#pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -8,5 +7,3 @@
 bool text_starts_within(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end, unsigned chains);
 /* Likewise, with decodings from many places before it. */
 bool text_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef RDB_X86_64_TRAMPOLINE_CODE_H
-#define RDB_X86_64_TRAMPOLINE_CODE_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ struct code {
 	unsigned nsteps;
 	struct step steps[STEPS];
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* SSE, AVX, AVX2, FMA and BMI instructions on a saved context: the processor executes a copy of the
  * instruction here, with the program's vector registers, flags and general registers loaded.
  */
-#ifndef RDB_VECTOR_H
-#define RDB_VECTOR_H
+#pragma once
 #include "arch/insn.h"
 #include "text/emulate.h"
 
@@ -11,5 +10,3 @@ bool vector_emulate(ucontext_t *uc, const struct insn *in, uint64_t addr, struct
 
 /* Is it a read-modify-write of memory that must stay one access: a lock prefix, or xchg? */
 bool vector_locked(const struct insn *in);
-
-#endif

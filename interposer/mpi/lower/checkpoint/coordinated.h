@@ -1,8 +1,7 @@
 /* Checkpoints of jobs without a log (interposer/restart/checkpoint/coordinated.h): this rank's part in MPI.
  * Collectives and messages are counted on the board.  Messages under way are drained into a queue, which serves later
  * receives first.  coordinated_state.c saves the program's MPI objects and makes them again. */
-#ifndef RDB_MPI_TOGETHER_H
-#define RDB_MPI_TOGETHER_H
+#pragma once
 #include "lower/objects/observer.h"
 #include "restart/checkpoint/board.h"
 
@@ -59,5 +58,3 @@ int64_t real_Finalize(const uint64_t *a);
 
 extern uint64_t *coordinated_counts; /* on the board: messages sent, messages received */
 extern uint64_t coordinated_salt;    /* part of the names on the board; differs after each restart */
-
-#endif

@@ -1,6 +1,5 @@
 /* MPI files at a coordinated checkpoint. */
-#ifndef RDB_MPI_TOGETHER_FILES_H
-#define RDB_MPI_TOGETHER_FILES_H
+#pragma once
 #include "lower/files/files.h"
 #include "lower/checkpoint/coordinated_state.h"
 
@@ -27,5 +26,3 @@ struct vfile *file_again(uint32_t id, MPI_File real, const char *path, int amode
 /* Called in all ranks.  put_files() also copies the files that the program writes to. */
 void put_files(struct bytes *out);
 void get_files(struct bytes *in);
-
-#endif

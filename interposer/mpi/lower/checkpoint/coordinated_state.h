@@ -1,6 +1,5 @@
 /* Saving and loading the MPI objects of an image. */
-#ifndef RDB_MPI_TOGETHER_BYTES_H
-#define RDB_MPI_TOGETHER_BYTES_H
+#pragma once
 #include "lower/objects/bytes.h"
 #include "lower/core/drained.h"
 #include "lower/core/kept.h"
@@ -28,5 +27,3 @@ void get_windows(struct bytes *in);
 /* coordinated_requests.c */
 void put_requests(struct bytes *out);
 void get_request(struct bytes *in);
-
-#endif

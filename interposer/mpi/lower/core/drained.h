@@ -1,6 +1,5 @@
 /* Messages that a checkpoint has taken out of the network.  Later receives are served from their queue first. */
-#ifndef RDB_MPI_DRAINED_H
-#define RDB_MPI_DRAINED_H
+#pragma once
 #include "lower/objects/bytes.h"
 
 extern bool drained_any; /* messages are in the queue */
@@ -40,5 +39,3 @@ void put_messages(struct bytes *out);
 void get_messages(struct bytes *in);
 void put_drained(struct bytes *out, const struct drained *one);
 struct drained *get_drained(struct bytes *in);
-
-#endif

@@ -1,6 +1,5 @@
 /* State of this folder that a checkpoint saves. */
-#ifndef RDB_MPI_KEPT_H
-#define RDB_MPI_KEPT_H
+#pragma once
 #include "lower/objects/bytes.h"
 
 /* buffers.c */
@@ -12,5 +11,3 @@ void get_generalized(struct bytes *in);
 /* exchange_sent.c */
 void put_exchanges(struct bytes *out);
 void get_exchanges(struct bytes *in);
-
-#endif

@@ -1,6 +1,5 @@
 /* Requests: declarations that the files of this folder share, and restarts use. */
-#ifndef RDB_MPI_REQUESTS_H
-#define RDB_MPI_REQUESTS_H
+#pragma once
 #include "lower/objects/real.h"
 
 static inline struct vreq *request_at(void **upper)
@@ -54,5 +53,3 @@ bool requests_have_orphans(void);
 /* exchange_sent.c: whether the MPI_Sendrecv of the calling thread has sent. */
 bool exchange_sent(void);
 void exchange_sends(bool sent);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reports memory that an MPI call reads to the boundary, before the call (space/sent.h).  gen/sent.py generates a
  * function for each call from these. */
-#ifndef RDB_MPI_SENT_H
-#define RDB_MPI_SENT_H
+#pragma once
 #include "lower/objects/real.h"
 
 /* Arguments are canonical here, whichever the real MPI is. */
@@ -39,5 +38,3 @@ static inline bool sent_root(const struct vcomm *comm, int root)
 		for (int n_ = (n), i_ = 0; (counts) && (displs) && (types) && i_ < n_; i_++) \
 			sent_typed((buf) + (displs)[i_], (counts)[i_], type_of(rdb_id(RDB_TYPE, (types)[i_]))); \
 	})
-
-#endif

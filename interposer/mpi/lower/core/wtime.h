@@ -1,6 +1,5 @@
 /* MPI_Wtime, which goes on after a restart.  Values are the bits of a double. */
-#ifndef RDB_MPI_WTIME_H
-#define RDB_MPI_WTIME_H
+#pragma once
 #include <stdint.h>
 
 /* The value that MPI_Wtime returns now. */
@@ -10,5 +9,3 @@ void wtime_was(int64_t bits);
 int64_t wtime_last(void);
 /* From now on MPI_Wtime continues from this value. */
 void wtime_go_on(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* MPI files (MPI-3.1, 13): the real MPI reads and writes them in lower memory; a replay touches no file. */
-#ifndef RDB_MPI_FILES_H
-#define RDB_MPI_FILES_H
+#pragma once
 #include "lower/objects/staged_read.h"
 
 #define FILE_PATH 4096
@@ -69,5 +68,3 @@ struct file_turn {
 };
 void file_turn_begin(struct file_turn *turn, const struct vfile *file);
 void file_turn_end(struct file_turn *turn);
-
-#endif

@@ -1,6 +1,5 @@
 /* A sequence of numbers, texts and bytes, which is written beside an image and read in a restart. */
-#ifndef RDB_MPI_BYTES_H
-#define RDB_MPI_BYTES_H
+#pragma once
 #include "lower/objects/real.h"
 
 struct bytes {
@@ -23,5 +22,3 @@ void get_text(struct bytes *in, char *text, size_t room);
 void *room_for(struct bytes *in, int64_t count, size_t size);
 int *get_ints(struct bytes *in, int64_t *count);
 void put_ints(struct bytes *out, const int *values, int64_t count);
-
-#endif

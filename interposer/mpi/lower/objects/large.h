@@ -1,6 +1,5 @@
 /* Counts that an int cannot hold (MPI-4's functions with large counts). */
-#ifndef RDB_MPI_LARGE_H
-#define RDB_MPI_LARGE_H
+#pragma once
 #include <limits.h>
 #include "lower/objects/real.h"
 
@@ -43,5 +42,3 @@ int *narrow_array_aint(struct narrow *narrow, const MPI_Aint *values, int64_t n)
 #define narrow_array(narrow, values, n) \
 	_Generic((values), const MPI_Aint *: narrow_array_aint, default: narrow_array_count)(narrow, (const void *)(values), n)
 void narrow_end(struct narrow *narrow);
-
-#endif

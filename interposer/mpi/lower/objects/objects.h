@@ -3,8 +3,7 @@
  * A free slot, slot 0 and ids out of range give the class's `invalid` object, whose real handle is NULL: the real MPI
  * then returns its usual error.  An object outlives its slot while requests refer to it.
  */
-#ifndef RDB_MPI_OBJECTS_H
-#define RDB_MPI_OBJECTS_H
+#pragma once
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -255,5 +254,3 @@ static inline int comm_world_rank(const struct vcomm *comm, int rank)
 {
 	return comm->world && rank >= 0 && rank < comm_peers(comm) ? comm->world[rank] : -1;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Functions that are called for what the program does in MPI, if there are coordinated checkpoints
  * (checkpoint/coordinated.h). */
-#ifndef RDB_MPI_OBSERVER_H
-#define RDB_MPI_OBSERVER_H
+#pragma once
 #include "lower/objects/real.h"
 
 struct vfile;
@@ -23,5 +22,3 @@ struct observer {
 	void (*window_made)(struct vwin *win, const struct vcomm *comm);
 	void (*window_gone)(struct vwin *win);
 };
-
-#endif

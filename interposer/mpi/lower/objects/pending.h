@@ -1,6 +1,5 @@
 /* State of nonblocking collectives until their request is complete. */
-#ifndef RDB_MPI_PENDING_H
-#define RDB_MPI_PENDING_H
+#pragma once
 #include "lower/objects/real.h"
 
 /* Attaches the state to the request of a nonblocking collective that has begun.  Takes over `staged` and the arrays of
@@ -28,5 +27,3 @@ bool pending_brings(const struct pending *pending);
 
 /* Whether it is a reduction with an operation of the program. */
 bool pending_has_operation(const struct pending *pending);
-
-#endif

@@ -1,6 +1,5 @@
 /* Declarations that the files of the real side of MPI share.  It runs in the lower half, while recording only. */
-#ifndef RDB_MPI_LOWER_H
-#define RDB_MPI_LOWER_H
+#pragma once
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -248,5 +247,3 @@ struct reduction {
 void reduction_begin(struct reduction *red, struct vobject *op, const struct vtype *type, void *upper, int64_t count);
 void reduction_result(struct reduction *red, int64_t count);
 void reduction_end(struct reduction *red);
-
-#endif

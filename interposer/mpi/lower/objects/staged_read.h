@@ -1,8 +1,7 @@
 /* Data that the real MPI writes at any time before a call completes it: one-sided reads, nonblocking and split reads of
  * files.  With a log, it is written to lower memory, and copied to the program's buffer at the call that completes it,
  * without the datatype's gaps. */
-#ifndef RDB_MPI_STAGED_READ_H
-#define RDB_MPI_STAGED_READ_H
+#pragma once
 #include "lower/objects/objects.h"
 
 struct staged_read {
@@ -30,5 +29,3 @@ void staged_release(struct staged_read *flight);
 bool still_there(const void *upper, int64_t elements, const struct vtype *type);
 /* Delivers the data; later calls do nothing.  `status` may be NULL unless `counted`. */
 void staged_deliver(struct staged_read *flight, const MPI_Status *status);
-
-#endif

@@ -1,6 +1,5 @@
 /* Conversion between MPI_Status of the program (Open MPI's layout) and of the real MPI. */
-#ifndef RDB_MPI_STATUS_H
-#define RDB_MPI_STATUS_H
+#pragma once
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void status_out(struct upper_status *upper, const MPI_Status *status, bool with_
 /* The same without reporting it, for arrays, which are reported as a whole. */
 void status_store(struct upper_status *upper, const MPI_Status *status, bool with_error);
 extern const MPI_Status status_empty;
-
-#endif

@@ -1,6 +1,5 @@
 /* Translation of constants between the canonical ABI (Open MPI's) and a real MPI with other ones. */
-#ifndef RDB_MPI_TRANSLATE_H
-#define RDB_MPI_TRANSLATE_H
+#pragma once
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ extern const struct group translate_groups[];
 
 /* Makes a call with translated arguments, and translates its outputs and result. */
 int64_t translated_call(unsigned index, int64_t (*call)(const uint64_t *a), uint32_t nargs, const uint64_t *args);
-
-#endif

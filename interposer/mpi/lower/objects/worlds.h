@@ -6,8 +6,7 @@
  * A restart has all processes in one real MPI_COMM_WORLD, with their numbers in the job as ranks.  Each world is a part
  * of it, and parents and children get their inter-communicator from MPI_Intercomm_create over it.
  */
-#ifndef RDB_MPI_WORLDS_H
-#define RDB_MPI_WORLDS_H
+#pragma once
 #include "lower/objects/real.h"
 
 /* The program's MPI_COMM_WORLD. */
@@ -35,4 +34,3 @@ uint32_t worlds_parent(void);
 const uint64_t *worlds_join(const char *recorded, uint64_t comm, uint64_t out);
 /* After this call: in a started process, the first such communicator is that with its parents. */
 void worlds_joined(unsigned index, const uint64_t *a, const void *handle);
-#endif

@@ -1,6 +1,5 @@
 /* Declarations that the files of a whole-job replay (order_expand.c) share: messages are sent and received again. */
-#ifndef RDB_MPI_ORDER_EXPAND_H
-#define RDB_MPI_ORDER_EXPAND_H
+#pragma once
 #include "lower/core/requests.h"
 
 enum { ORDER_EXCHANGED = RDB_NULL_ID };
@@ -80,5 +79,3 @@ bool order_collective(const char *name);
 /* order_expand.c */
 const char *plugin_expand(enum rdb_expand step, uint32_t fn, uint32_t nargs, const uint64_t *args,
 			  struct rdb_recorded *recorded);
-
-#endif

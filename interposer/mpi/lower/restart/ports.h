@@ -1,7 +1,6 @@
 /* Ports that are open at the cut of a restart (MPI_Open_port), and published names.  Ports are opened again under a new
  * launcher and have other names there, which the program does not see. */
-#ifndef RDB_MPI_PORTS_H
-#define RDB_MPI_PORTS_H
+#pragma once
 #include "lower/restart/restart.h"
 
 /* Whether a call is about ports; and such a call, which was successful in the recording, on the way to the cut. */
@@ -16,5 +15,3 @@ extern bool ports_renamed;
  * output of MPI_Lookup_name. */
 const uint64_t *ports_given(unsigned index, uint32_t nargs, const uint64_t *a, uint64_t *changed);
 void ports_told(unsigned index, const uint64_t *a, int64_t result);
-
-#endif

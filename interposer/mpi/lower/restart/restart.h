@@ -1,6 +1,5 @@
 /* Declarations that the files of a restart (restart.c) share: operations pending in MPI on the way to the cut. */
-#ifndef RDB_MPI_RESTART_H
-#define RDB_MPI_RESTART_H
+#pragma once
 #include <stdio.h>
 #include "lower/core/requests.h"
 #include "lower/windows/windows.h"
@@ -145,5 +144,3 @@ const char *restart_cut(void);
  * run; restart_go_on() begins them. */
 extern bool restart_later;
 void restart_go_on(void);
-
-#endif

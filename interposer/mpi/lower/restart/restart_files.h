@@ -1,7 +1,6 @@
 /* restart_files.c makes the program's operations on MPI files again; restart_files_order.c knows from the plan which
  * ones, and in which order of all ranks (rdb/live/files/file_order.py). */
-#ifndef RDB_MPI_RESTART_FILES_H
-#define RDB_MPI_RESTART_FILES_H
+#pragma once
 #include <stdio.h>
 #include "lower/files/files.h"
 #include "lower/restart/restart.h"
@@ -37,5 +36,3 @@ const char *restart_files_load(const char *folder);
  * its id. */
 bool restart_file_put(struct bytes *out, struct vfile *file, FILE *words);
 const char *restart_file_get(struct bytes *in, uint32_t id);
-
-#endif

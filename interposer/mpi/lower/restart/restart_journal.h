@@ -3,8 +3,7 @@
  * It has the calls that made the objects, with their inputs and outputs; pending operations; and messages that were
  * under way and were sent again.  `mpi-begun` has as text what readers of the branch's log need.
  */
-#ifndef RDB_MPI_RESTART_JOURNAL_H
-#define RDB_MPI_RESTART_JOURNAL_H
+#pragma once
 #include "lower/restart/restart.h"
 #include <stdio.h>
 
@@ -74,5 +73,3 @@ struct bytes;
 /* restart_files_begun.c: saves data of a read under way.  False: its datatype was freed.  Loads it; *lost: the same. */
 bool flight_put(struct bytes *out, const struct staged_read *flight);
 struct staged_read *flight_get(struct bytes *in, bool *lost);
-
-#endif

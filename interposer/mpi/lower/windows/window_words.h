@@ -1,6 +1,5 @@
 /* One part of a window: the program's memory, the public copy, and the base (their contents at the last comparison). */
-#ifndef RDB_MPI_WINDOW_WORDS_H
-#define RDB_MPI_WINDOW_WORDS_H
+#pragma once
 #include "lower/windows/windows.h"
 
 /* Copies the program's stores to the public copy; say: reports them with host->sent(). */
@@ -10,5 +9,3 @@ bool window_part_take(struct window_part *part);
 /* Whether there are stores to publish, or data to take. */
 bool window_part_stored(struct window_part *part);
 bool window_part_arrived(struct window_part *part);
-
-#endif

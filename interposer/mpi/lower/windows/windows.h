@@ -10,8 +10,7 @@
  * Memory of MPI_Win_allocate_shared is really shared (shared_memory.h), because other processes read it with their own
  * instructions; the real MPI's window is that memory itself.
  */
-#ifndef RDB_MPI_WINDOWS_H
-#define RDB_MPI_WINDOWS_H
+#pragma once
 #include "lower/objects/bytes.h"
 #include "lower/objects/staged_read.h"
 
@@ -125,5 +124,3 @@ struct open_window {
 };
 /* windows_shared.c: shares memory again that was mapped privately on the way; it must be the same in all ranks. */
 const char *restart_shared_cut(const struct open_window *one);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sockets on the loopback device. */
-#ifndef INET_H
-#define INET_H
+#pragma once
 #include "../observe.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -38,4 +37,3 @@ static inline void tcp_pair(int pair[2])
 	MUST(pair[1] >= 0);
 	close(listener);
 }
-#endif
