@@ -53,6 +53,27 @@ int hca_bind_mw(void *handle, void *mw_handle, void *mr, const struct ibv_mw_bin
 	return hca_post_send(handle, &wr, &bad);
 }
 
+/* Requests that the peer may have received, or completions that the program has not polled. */
+static bool something_waits(const struct hca_qp *qp)
+{
+	return qp->state == IBV_QPS_RTS &&
+	       (qp->sq.head != qp->sq.tail || hca_cq_holds(qp->scq, qp->number) || hca_cq_holds(qp->rcq, qp->number));
+}
+
+/* sq_draining means nothing outside of SQD (ibv_query_qp(3)); our librdmacm finds there what something_waits() says. */
+int hca_query_qp(void *handle, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+{
+	struct hca_qp *qp = handle;
+	hca_progress();
+	*attr = qp->attr;
+	attr->qp_state = attr->cur_qp_state = qp->state;
+	attr->cap = qp->cap;
+	attr->path_mig_state = IBV_MIG_MIGRATED;
+	attr->sq_draining = qp->state == IBV_QPS_SQD ? !qp->drained_told : something_waits(qp);
+	*init = (struct ibv_qp_init_attr){.cap = qp->cap, .qp_type = qp->type, .sq_sig_all = qp->sig_all};
+	return 0;
+}
+
 /* Gives datagrams to a peer that is still being connected to a chance to leave: hardware would have sent them. */
 static void let_datagrams_go(const struct hca_qp *qp)
 {

@@ -160,27 +160,6 @@ void hca_qps_lost_cq(const struct hca_cq *cq)
 	}
 }
 
-/* Requests that the peer may have received, or completions that the program has not polled. */
-static bool something_waits(const struct hca_qp *qp)
-{
-	return qp->state == IBV_QPS_RTS &&
-	       (qp->sq.head != qp->sq.tail || hca_cq_holds(qp->scq, qp->number) || hca_cq_holds(qp->rcq, qp->number));
-}
-
-/* sq_draining means nothing outside of SQD (ibv_query_qp(3)); our librdmacm finds there what something_waits() says. */
-int hca_query_qp(void *handle, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
-{
-	struct hca_qp *qp = handle;
-	hca_progress();
-	*attr = qp->attr;
-	attr->qp_state = attr->cur_qp_state = qp->state;
-	attr->cap = qp->cap;
-	attr->path_mig_state = IBV_MIG_MIGRATED;
-	attr->sq_draining = qp->state == IBV_QPS_SQD ? !qp->drained_told : something_waits(qp);
-	*init = (struct ibv_qp_init_attr){.cap = qp->cap, .qp_type = qp->type, .sq_sig_all = qp->sig_all};
-	return 0;
-}
-
 int hca_post_recv(void *handle, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct hca_qp *qp = handle;
