@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from conftest import PROGRAMS, Build
@@ -48,3 +49,13 @@ def test_an_operand_that_is_not_needed(opened: Gdb) -> None:
 def test_find_event_says_it_too(opened: Gdb) -> None:
     with pytest.raises(GdbError, match=r"idle, kept_nowhere\.c:30, is optimized out everywhere"):
         opened.run("find-event idle->heat < 0")
+
+
+def test_the_address_of_an_object(tmp_path: Path, build: Build) -> None:
+    """That of the object whose member function runs: no longer there is not that none runs."""
+    program = build("lost_this.cpp", "-O2", compiler="g++")
+    made = Recorded(tmp_path, program, PROGRAMS / "lost_this.cpp")
+    with made.gdb() as gdb:
+        answer = json.loads(gdb.run("bisect v < 3 --json"))
+    said = r"undefined at the other \d+ that were looked at: this is optimized out in Box::fill"
+    assert re.search(said, answer["refused"]), answer

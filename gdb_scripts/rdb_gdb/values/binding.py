@@ -48,6 +48,7 @@ from .variables import (
     constructs,
     described,
     in_frame,
+    loses_this,
     object_called,
     placed,
     selected,
@@ -425,6 +426,9 @@ class Binding:
             self._need_same(frame)
             return frame
         if self._this is not None:
+            for one in frames():
+                if one.function() is not None and loses_this(one, self._this[1]):
+                    raise Undefined(f"this is optimized out in {called(one.function())}")
             raise Undefined(f"no member function of {self._object} runs")
         raise Undefined(f"{self._function_name} is not running")
 

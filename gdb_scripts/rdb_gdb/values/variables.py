@@ -236,14 +236,33 @@ def _of_module(name: str, function: Any) -> Any:
     return found[0] if len(found) == 1 else None
 
 
-def this_of(frame: Any) -> tuple[int, str] | None:
-    """Address and class of the object whose member function runs in this frame; None: none."""
+def _this(frame: Any) -> tuple[Any, str] | None:
+    """`this` and its class, if a member function runs in this frame."""
     try:
         this = frame.read_var("this")
         of = this.type.strip_typedefs().target().unqualified()
-        return int(this), of.name or ""  # its text depends on the language of the selected frame
+        return this, of.name or ""  # its text depends on the language of the selected frame
     except (gdb.error, ValueError, RuntimeError):
         return None
+
+
+def this_of(frame: Any) -> tuple[int, str] | None:
+    """Address and class of the object whose member function runs in this frame; None: none, or the
+    address is optimized out."""
+    found = _this(frame)
+    if found is None or found[0].is_optimized_out:
+        return None
+    try:
+        return int(found[0]), found[1]
+    except gdb.error:
+        return None
+
+
+def loses_this(frame: Any, of: str) -> bool:
+    """Does a member function of that class run in this frame, whose object's address is optimized
+    out?"""
+    found = _this(frame)
+    return found is not None and found[1] == of and bool(found[0].is_optimized_out)
 
 
 def constructs(frame: Any) -> bool:
