@@ -98,6 +98,7 @@ def _one_interrupt() -> Iterator[None]:
 
 
 _work: tuple[Callable[[Any], Any], Sequence[Any]]
+_at_work = False  # in FUNCTION, which cleans up when the worker is ended
 
 
 def _begin(parent: int, function: Callable[[Any], Any], items: Sequence[Any]) -> None:
@@ -110,10 +111,25 @@ def _begin(parent: int, function: Callable[[Any], Any], items: Sequence[Any]) ->
     if os.getppid() != parent:  # the parent has ended before prctl()
         os._exit(1)
     signal.signal(signal.SIGINT, lambda *_: None)  # not ignored: programs that it starts are not
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    signal.signal(signal.SIGTERM, _ended)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
+def _ended(*_: object) -> None:
+    # Elsewhere an exception could leave a lock of the queues taken, or be sent as an answer.
+    if not _at_work:
+        os._exit(1)
+    raise SystemExit
+
+
 def _carry_out(number: int) -> Any:
+    global _at_work
     function, items = _work
-    return function(items[number])
+    try:
+        try:
+            _at_work = True
+            return function(items[number])
+        finally:
+            _at_work = False
+    except SystemExit:
+        os._exit(1)

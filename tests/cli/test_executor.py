@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from multiprocessing.synchronize import SemLock
 from pathlib import Path
+from typing import Any
 
 import deadlines
 import pytest
@@ -48,6 +50,39 @@ def test_an_error_is_raised_with_its_hint() -> None:
     with pytest.raises(Usage, match="rank 0 is wrong") as raised:
         list(Processes("rank", 2).map(refuse, [0, 1]))
     assert raised.value.hint == "take another"
+
+
+def test_a_worker_may_be_ended_when_it_has_the_lock_for_its_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rank 1 answers when the error of rank 0 has ended it: it left the lock of the answers taken,
+    and waited for it itself."""
+    enter, ended = SemLock.__enter__, {signal.SIGTERM}
+
+    def take(lock: Any) -> Any:
+        taken = enter(lock)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ended)
+        return taken
+
+    def work(rank: int) -> int:
+        if rank == 0:
+            raise Usage("rank 0 is wrong")
+        monkeypatch.setattr(SemLock, "__enter__", take)
+        signal.pthread_sigmask(signal.SIG_BLOCK, ended)
+        deadlines.wait_for("its end", lambda: signal.sigpending() >= ended)
+        return rank
+
+    def too_late(*_: object) -> None:
+        raise AssertionError("a worker does not end")
+
+    before = signal.signal(signal.SIGALRM, too_late)
+    signal.alarm(120)
+    try:
+        with pytest.raises(Usage, match="rank 0 is wrong"):
+            list(Processes("rank", 2).map(work, [0, 1]))
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_worker_that_dies_is_one_line() -> None:
