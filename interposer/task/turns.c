@@ -143,7 +143,10 @@ static void answered(enum log_kind kind, ucontext_t *uc)
 
 bool turns_pending(void)
 {
-	return thread_self()->state != THREAD_RUNS || next_is(LOG_SIGNAL);
+	const struct thread *self = thread_self();
+	/* PREEMPT without RESUME: while it was recorded nobody else could run, so the thread goes on at once */
+	const bool goes_on = self->state == THREAD_READY && next_thread() == self->upper.number && !next_is(LOG_RESUME);
+	return (self->state != THREAD_RUNS && !goes_on) || next_is(LOG_SIGNAL);
 }
 
 void turns_resumed(ucontext_t *uc)

@@ -15,6 +15,8 @@ from rdb.paths import lib_dir
 from rdb.recording import open_job
 from rdb.recording.log.verbs_calls import Call
 from rdb.recording.verbs.objects import verbs_at
+from rdb.timeline.position import Position
+from rdb.timeline.timeline import Timeline
 
 LIBRARY = "-libverbs"
 
@@ -110,6 +112,21 @@ def test_memory_polled_for_a_write_is_replayed_to_the_iteration(record) -> None:
     written = [chunk for stop in stops for chunk in stop.chunks if chunk.addr]
     assert written, "nothing was written where the program stood"
     pair.replay()
+    # the program's only thread goes on from there, instruction by instruction, and back
+    with Timeline(recording) as timeline:
+        for stop in stops[:3]:
+            timeline.seek(Position(stop.event))
+            seen = [timeline.gpr]
+            for _ in range(20):
+                timeline.step(True, 1)
+                seen.append(timeline.gpr)
+                assert timeline.position.event == stop.event
+            for gpr in reversed(seen[:-1]):
+                timeline.step(False, 1)
+                assert timeline.gpr == gpr
+            assert timeline.position == Position(stop.event)
+            timeline.step(False, 1)
+            assert timeline.position.event == stop.event - 1
 
 
 # -o, -O, -P: on-demand paging; -t: time stamps; -j: device memory; -N: ibv_wr_post(3); -c: checks

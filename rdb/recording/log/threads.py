@@ -1,7 +1,8 @@
 """The threads of a program, and which of them ran when, from the index of the log.
 
-Between two events only the thread of the earlier one runs.  After a PREEMPT record or the end of a
-thread no thread runs until the next event.
+Between two events only the thread of the earlier one runs.  After the end of a thread no thread
+runs until the next event, nor after a PREEMPT record, unless the thread goes on at once: then no
+RESUME record of it follows (interposer/task/turns.c).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Schedule:
         """Entry with several threads -> number of its events.  After them the last thread goes
         on."""
         self._of: dict[int, list[int]] = {}  # thread -> entries in which it runs
+        self._goes_on: set[int] = set()  # PREEMPT records after which the thread goes on at once
         for event, thread in runs:
             self.add(event, 1, (thread,))
 
@@ -58,10 +60,14 @@ class Schedule:
         self._starts.append(event)
         self._turns.append(turns)
 
+    def goes_on(self, event: int) -> None:
+        """After this PREEMPT record the thread runs."""
+        self._goes_on.add(event)
+
     @property
     def plain(self) -> bool:
         """Did one thread run from the beginning to the end?"""
-        return len(self._starts) == 1 and not self._counts
+        return len(self._starts) == 1 and not self._counts and not self._goes_on
 
     @property
     def threaded(self) -> bool:
@@ -76,7 +82,7 @@ class Schedule:
 
     def preempted(self, event: int) -> bool:
         """Did this event stop a thread in a computation?"""
-        return self.runner(event) == NOBODY
+        return self.runner(event) == NOBODY or event in self._goes_on
 
     def idle(self, event: int) -> bool:
         """Does no thread run after this event?"""
@@ -138,8 +144,18 @@ def read_schedule(index: LogIndex) -> Schedule:
         return _GONE if kind == Kind.SYSCALL and number == _SYS_EXIT else thread
 
     schedule = Schedule(())
-    for event, count, said in index.switches():
-        schedule.add(event, count, tuple(runner(*one) for one in said))
+    switches = index.switches()
+    following = next(switches, None)
+    while following is not None:
+        event, count, said = following
+        following = next(switches, None)
+        runners = tuple(runner(*one) for one in said)
+        if runners == (NOBODY,) and following is not None:
+            kind, thread, _ = following[2][0]
+            if thread == said[0][1] and kind not in (Kind.RESUME, Kind.SIGNAL):
+                runners = (thread,)
+                schedule.goes_on(event)
+        schedule.add(event, count, runners)
     return schedule
 
 
