@@ -46,8 +46,10 @@ enum log_kind {
 	                     result = nanoseconds that the program stood still for it */
 	LOG_FILE = 10,      /* not an event.  One chunk: text "key=..\npath=..\n" of a stored file */
 	LOG_END = 11,       /* not an event.  The recording ends here; see enum log_end in nr */
-	LOG_RESUME = 12,    /* event.  The thread goes on: it starts, or was stopped by PREEMPT */
-	LOG_PREEMPT = 13,   /* event.  The thread was stopped in a computation; a note holds the place (mark.h) */
+	/* event.  The thread goes on: it starts, or was stopped by PREEMPT, after which there is none if no other thread
+	 * could run */
+	LOG_RESUME = 12,
+	LOG_PREEMPT = 13, /* event.  The thread was stopped in a computation; a note holds the place (mark.h) */
 	LOG_ASKED = 14, /* not an event.  The thread asks a question (nr) that another record will answer later.  A note
 			 * RDB_NOTE_SENT has what it hands out; the later record then has no such note */
 	LOG_ENDS =

@@ -123,10 +123,11 @@ void deliver_taking(enum log_kind kind, uint32_t nr, const struct log_record *re
 	}
 }
 
-/* A thread may stand in a call of which the log has the end only later: what it sends there has gone. */
+/* A thread may stand in a call whose event, its end, comes later.  What it sends there is in memory by now: the next
+ * message of each thread is tried. */
 static void deliver_early(void)
 {
-	uint32_t tried = 0; /* of threads 1 to 31 */
+	uint32_t tried = 0; /* threads 1 to 31; of others all messages are tried, which only costs time */
 	for (size_t i = deliver.next; i < deliver.count; i++) {
 		struct message *m = &deliver.all[i];
 		if (!m->thread || m->delivered)

@@ -144,8 +144,10 @@ static void answered(enum log_kind kind, ucontext_t *uc)
 bool turns_pending(void)
 {
 	const struct thread *self = thread_self();
+	const struct log_record *next = next_record();
 	/* PREEMPT without RESUME: while it was recorded nobody else could run, so the thread goes on at once */
-	const bool goes_on = self->state == THREAD_READY && next_thread() == self->upper.number && !next_is(LOG_RESUME);
+	const bool goes_on = self->state == THREAD_READY && next && LOG_IS_EVENT(next->kind) &&
+			     next->kind != LOG_RESUME && next->thread == self->upper.number;
 	return (self->state != THREAD_RUNS && !goes_on) || next_is(LOG_SIGNAL);
 }
 

@@ -250,10 +250,8 @@ def this_of(frame: Any) -> tuple[int, str] | None:
     """Address and class of the object whose member function runs in this frame; None: none, or the
     address is optimized out."""
     found = _this(frame)
-    if found is None or found[0].is_optimized_out:
-        return None
     try:
-        return int(found[0]), found[1]
+        return found and (int(found[0]), found[1])
     except gdb.error:
         return None
 

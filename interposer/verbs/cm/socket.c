@@ -137,8 +137,8 @@ static bool pause_for(struct cm_id *c, enum cm_state state, long ns, unsigned at
 	return !timerfd_settime(timer, 0, &after, NULL) && !cm_watch(c, EPOLL_CTL_ADD, EPOLLIN);
 }
 
-/* The peer has left.  What it acknowledged or sent before has then been in the completion queues of hardware for long:
- * the real CM is slow.  A program that ends its queue pair at this event (libfabric) relies on having polled it. */
+/* The peer has left.  On hardware the completions of what it acknowledged and sent before are there long before: the real
+ * CM is slow.  A program that ends its queue pair at this event (libfabric) relies on having polled them. */
 static void parted(struct cm_id *c)
 {
 	struct ibv_qp_attr a;

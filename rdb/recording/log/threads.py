@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from rdb.recording.log.index import LogIndex
@@ -35,8 +35,11 @@ class Schedule:
     """Which thread runs after which event.  A sequence of events in which the same threads take
     turns is one entry, whatever its length."""
 
-    def __init__(self, runs: Iterable[tuple[int, int]] = ((0, MAIN),)) -> None:
-        """RUNS: (event, the thread that runs from that event on)."""
+    def __init__(
+        self, runs: Iterable[tuple[int, int]] = ((0, MAIN),), going_on: Container[int] = ()
+    ) -> None:
+        """RUNS: (event, the thread that runs from that event on).  GOING_ON: PREEMPT records after
+        which their thread runs at once."""
         self._starts: list[int] = []
         self._turns: list[tuple[int, ...]] = []
         """Per entry: the threads that run after its events, in turn."""
@@ -44,7 +47,7 @@ class Schedule:
         """Entry with several threads -> number of its events.  After them the last thread goes
         on."""
         self._of: dict[int, list[int]] = {}  # thread -> entries in which it runs
-        self._goes_on: set[int] = set()  # PREEMPT records after which the thread goes on at once
+        self._going_on = going_on
         for event, thread in runs:
             self.add(event, 1, (thread,))
 
@@ -60,14 +63,10 @@ class Schedule:
         self._starts.append(event)
         self._turns.append(turns)
 
-    def goes_on(self, event: int) -> None:
-        """After this PREEMPT record the thread runs."""
-        self._goes_on.add(event)
-
     @property
     def plain(self) -> bool:
         """Did one thread run from the beginning to the end?"""
-        return len(self._starts) == 1 and not self._counts and not self._goes_on
+        return len(self._starts) == 1 and not self._counts and not self._going_on
 
     @property
     def threaded(self) -> bool:
@@ -82,7 +81,7 @@ class Schedule:
 
     def preempted(self, event: int) -> bool:
         """Did this event stop a thread in a computation?"""
-        return self.runner(event) == NOBODY or event in self._goes_on
+        return self.runner(event) == NOBODY or event in self._going_on
 
     def idle(self, event: int) -> bool:
         """Does no thread run after this event?"""
@@ -143,7 +142,8 @@ def read_schedule(index: LogIndex) -> Schedule:
             return NOBODY
         return _GONE if kind == Kind.SYSCALL and number == _SYS_EXIT else thread
 
-    schedule = Schedule(())
+    going_on: set[int] = set()
+    schedule = Schedule((), going_on)
     switches = index.switches()
     following = next(switches, None)
     while following is not None:
@@ -154,7 +154,7 @@ def read_schedule(index: LogIndex) -> Schedule:
             kind, thread, _ = following[2][0]
             if thread == said[0][1] and kind not in (Kind.RESUME, Kind.SIGNAL):
                 runners = (thread,)
-                schedule.goes_on(event)
+                going_on.add(event)
         schedule.add(event, count, runners)
     return schedule
 
