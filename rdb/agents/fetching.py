@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from rdb.agents.parts import CHUNK_BYTES, shared
 from rdb.agents.starting import Agents
 from rdb.errors import RdbError
 from rdb.private import make_directories, opener
+from rdb.recording import Job
 from rdb.recording.log.segments import grow_segment
 from rdb.temporary import temporary
 from rdb.undoing import on_failure
@@ -44,12 +46,32 @@ File = tuple[str, int, int]
 
 
 async def fetch(agents: Agents, hosts: Collection[str], ranks: Collection[int] | None) -> int:
-    """Copies the files of RANKS (None: all) from HOSTS; returns the number of files copied."""
+    """Copies the files of RANKS (None: all) from HOSTS; returns the number of files copied.
+
+    What a host has of a rank that ran elsewhere may be an earlier copy, and is not taken.
+    """
+    answers = await agents.all({"op": "ranks"})
+    own = {
+        host: {int(one["rank"]) for one in answer.get("ranks", ())}
+        for host, answer in answers.items()
+    }
+    known = _own_ranks(Path(agents.job)).union(*own.values())
     count = 0
     for host in hosts:
-        wanted = [one for one in await listed(agents, host) if _wanted(one[0], ranks)]
+        others = known - own[host]
+        wanted = [one for one in await listed(agents, host) if _wanted(one[0], ranks, others)]
         count += await fetch_files(agents, host, wanted)
     return count
+
+
+def _own_ranks(path: Path) -> set[int]:
+    """Ranks that ran on this host."""
+    job, own = Job(path), set()
+    for rank in job.ranks:
+        with suppress(RdbError):  # of a damaged one it is not known
+            if job.process(rank).of_this_host:
+                own.add(rank)
+    return own
 
 
 async def listed(agents: Agents, host: str) -> list[File]:
@@ -65,11 +87,12 @@ async def fetch_files(agents: Agents, host: str, files: Collection[File]) -> int
     return sum([await _fetch_file(agents, host, *one) for one in first])
 
 
-def _wanted(name: str, ranks: Collection[int] | None) -> bool:
+def _wanted(name: str, ranks: Collection[int] | None, others: Collection[int]) -> bool:
     first = name.partition("/")[0]
     if not first.startswith("rank-"):
         return first == "files"
-    return ranks is None or int(first.removeprefix("rank-")) in ranks
+    rank = int(first.removeprefix("rank-"))
+    return rank not in others and (ranks is None or rank in ranks)
 
 
 async def _fetch_file(agents: Agents, host: str, name: str, size: int, mtime_ns: int) -> int:

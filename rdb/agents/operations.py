@@ -60,8 +60,8 @@ class Operations:
             return []
         found = []
         for process in self._job().processes():
-            last = process.programs[-1].glance()
-            if last.meta.get("host") == os.uname().nodename:
+            if process.of_this_host:
+                last = process.programs[-1].glance()
                 found.append(
                     {
                         "process": process.name,
@@ -80,11 +80,7 @@ class Operations:
         self._live = self._live or Pausing(job)
         ranks = [int(rank) for rank in message["ranks"]]
         there = [rank for rank in ranks if (Path(self._path) / f"rank-{rank}").is_dir()]
-        here = [
-            rank
-            for rank in there
-            if job.process(rank).programs[-1].glance().meta.get("host") == os.uname().nodename
-        ]
+        here = [rank for rank in there if job.process(rank).of_this_host]
         done = self._live.pause(here) if operation == "pause" else self._live.resume(here)
         return {
             str(rank): one if isinstance(one, str) else f"error: {one.message}"

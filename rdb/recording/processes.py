@@ -14,6 +14,7 @@ that forked, and a new program in `exec` below that of the program it replaced.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -72,6 +73,12 @@ class Process:
     def state(self) -> ProcessState:
         """How the process ended."""
         return self.programs[-1].state
+
+    @property
+    def of_this_host(self) -> bool:
+        """Did it run here?"""
+        host = self.programs[-1].glance().meta.get("host")
+        return bool(host == os.uname().nodename)
 
     def walk(self) -> Iterator[Process]:
         """This process and its descendants, parents first."""
