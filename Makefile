@@ -184,6 +184,8 @@ test-rdma-live: rdma-packages
 test-cluster: dev
 	@packages="$$(cd tests && ../$(BIN)/python3 -m cluster packages)"; \
 	$(MAKE) -s $(STAMPS)/debian-cluster DEBIAN="$$packages"
+	@$(BIN)/python3 -m pip install --quiet --disable-pip-version-check \
+	  "$$($(BIN)/python3 tools/requirements.py dask)"
 	@RDB_TEST_CLUSTER=must $(BIN)/python3 -m pytest -q -m cluster tests/cluster $(ARGS)
 
 # Each family of MPI functions with 2, 3 and 4 ranks.

@@ -1,4 +1,7 @@
-"""Independent work, side by side: one function of each rank."""
+"""Independent work, side by side: one function of each rank.
+
+Here the face and the processes of this machine; rdb/dask.py has the workers of many.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rdb.errors import RdbError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 _SAY_S = 5.0
@@ -22,11 +28,35 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
+class Executor(Protocol):
+    """An item is a rank, or has `rank`.  FUNCTION is one of a module, and items can be pickled, if
+    workers may be on other hosts."""
+
+    def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+        """Answers in the order of ITEMS, each as soon as it is there."""
+        ...
+
+
+def wait_for(part: Future[Any], parts: Sequence[Future[Any]], what: str) -> bool:
+    """Waits at most 5 s for PART of PARTS, the work on a WHAT each, and then says how far all are.
+
+    False: it is not done.
+    """
+    from concurrent.futures import wait  # late import: a job of one rank needs no workers
+
+    if wait([part], _SAY_S).done:
+        return True
+    plural = "es" if what.endswith("s") else "s"
+    done = sum(one.done() for one in parts)
+    print(f"rdb: {done} of {len(parts)} {what}{plural} done", file=sys.stderr)
+    return False
+
+
 class Processes:
     """Worker processes of this machine, one for each processor.
 
     The workers are forks, so FUNCTION and ITEMS may be any; answers are pickled.  They end with
-    this process.  After 5 s without an answer a line says how many there are.
+    this process.
     """
 
     def __init__(self, what: str, jobs: int | None = None) -> None:
@@ -59,7 +89,8 @@ class Processes:
                 parts = [pool.submit(_carry_out, number) for number in range(len(items))]
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
                 for item, part in zip(items, parts, strict=True):
-                    self._wait(part, parts)
+                    while not wait_for(part, parts, self._what):
+                        pass
                     try:
                         answer = part.result()
                     except BrokenProcessPool:
@@ -74,14 +105,6 @@ class Processes:
                     process.terminate()
                 pool.shutdown()  # its thread has ended then: the interpreter's end may not meet it
                 raise
-
-    def _wait(self, part: Any, parts: list[Any]) -> None:
-        from concurrent.futures import wait
-
-        plural = "es" if self._what.endswith("s") else "s"
-        while not wait([part], _SAY_S).done:
-            done = sum(one.done() for one in parts)
-            print(f"rdb: {done} of {len(parts)} {self._what}{plural} done", file=sys.stderr)
 
 
 @contextmanager

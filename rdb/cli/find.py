@@ -7,44 +7,53 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from rdb.cli.needed import need_gdb, need_log, need_ranks, say_missing, sound_ranks
+from rdb.cli.needed import need_gdb, need_log, need_ranks, sound
+from rdb.cli.on import workers
 from rdb.cli.output import print_json, print_table
 from rdb.commands.quoting import has_predicate
 from rdb.errors import DamagedRecording, Usage
-from rdb.executor import Processes
-from rdb.recording import Job, open_job
+from rdb.recording import Job, RankRecording, open_job
 from rdb.recording.query.find import count_events, find_events
 from rdb.recording.query.query import Query, of_events
 
-Found = tuple[list[dict[str, Any]], int]
-"""Rows, and the number of events that they stand for."""
+
+class _Found(NamedTuple):
+    """Of one rank."""
+
+    address: str
+    """What `rdb info` calls the process that stands for the rank."""
+    begins_ns: int | None
+    rows: list[dict[str, Any]]
+    events: int
+    """The number of events that they stand for."""
 
 
 def find_command(args: argparse.Namespace) -> int:
     """Exit code: 0 if events match, 1 if none does, 5 if none does and ranks gave no answer."""
     if has_predicate(args.query) or not of_events(args.query)[0]:
+        if args.on is not None:
+            raise Usage(f"find-event --on searches logs, and not the program's state: {args.query}")
         return _of_program(args)
     if Query(args.query).uses_paths:
         raise Usage(
             "rdb find-event cannot search for paths: they are in the program's memory, not in logs",
             f"use the console: rdb attach {args.job}, then find-event {args.query}",
         )
-    job = need_log(sound_ranks(_opened(args.job, args.rank)))
-    say_missing(job)
-    search = partial(_search, args.job, args.rank, args.query, args.way, _limit(args))
-    parts = list(Processes("rank").map(search, job.ranks))
-    counts = {rank: count for rank, (_, count) in zip(job.ranks, parts, strict=True)}
-    code = _show(job, args, itertools.chain(*(rows for rows, _ in parts)), counts)
-    if job.ranks and not any(counts.values()):
-        from rdb.recording.query.names import hint_of_names  # late import: it reads symbols
-
-        hint = hint_of_names(Query(args.query), job.rank(job.ranks[0]))
-        if hint:
-            print(f"rdb: {hint}", file=sys.stderr)
+    job = need_log(open_job(args.job))
+    with workers(job, args.rank, args.on, "rank") as (pool, ranks):
+        search = partial(_search, job.path, args.rank, args.query, args.way, _limit(args))
+        answers = dict(zip(ranks, pool.map(search, ranks), strict=True))
+        found = sound(answers)
+        code = _show(job.name, args, found)
+        if found and not any(one.events for one in found.values()):
+            hint = partial(_hint, job.path, args.rank, args.query)
+            for text in filter(None, pool.map(hint, list(found)[:1])):
+                print(f"rdb: {text}", file=sys.stderr)
     return code
 
 
@@ -70,25 +79,30 @@ def _of_program(args: argparse.Namespace) -> int:
         different = not_the_same({one.rank: one.bound for one in answers})
         if different:
             print(f"rdb: {different}", file=sys.stderr)
-        counts = {one.rank: one.count for one in answers if not one.problem}
-        code = _show(job, args, itertools.chain(*(one.rows for one in answers)), counts)
+        found = {
+            one.rank: _Found(
+                job.address(one.rank), _begins_ns(job.rank(one.rank)), one.rows, one.count
+            )
+            for one in answers
+            if not one.problem
+        }
+        code = _show(job.path.name, args, found)
         unknown = any(one.problem for one in answers)
         return DamagedRecording.exit_code if code and unknown else code
 
     return supervised(work())
 
 
-def _show(
-    job: Job, args: argparse.Namespace, found: Iterable[dict[str, Any]], counts: dict[int, int]
-) -> int:
+def _show(job: str, args: argparse.Namespace, found: Mapping[int, _Found]) -> int:
     if args.way == "count":
-        return _show_counts(job, args, counts)
-    rows = sorted(found, key=lambda row: (row["at_ns"], row["rank"]))
+        return _show_counts(args, found)
+    rows = [row for one in found.values() for row in one.rows]
+    rows.sort(key=lambda row: (row["at_ns"], row["rank"]))
     if args.json:
         print_json(rows)
     elif rows:
-        firsts = (next(job.rank(rank).records(), None) for rank in job.ranks)
-        start_ns = min(one.at_ns for one in firsts if one is not None)
+        begins = [one.begins_ns for one in found.values() if one.begins_ns is not None]
+        start_ns = min(begins)
         print_table(
             ("RANK", "EVENT", "SECONDS", "WHAT"),
             [
@@ -103,27 +117,33 @@ def _show(
             right=(0, 1, 2),
         )
     else:
-        print(f"rdb: the query is true of no event of {job.name}: {args.query}", file=sys.stderr)
+        shown = [one.address for rank, one in found.items() if one.address != str(rank)]
+        which = " ".join([job, *shown])
+        print(f"rdb: the query is true of no event of {which}: {args.query}", file=sys.stderr)
     return 0 if rows else 1
 
 
-def _show_counts(job: Job, args: argparse.Namespace, counts: dict[int, int]) -> int:
+def _show_counts(args: argparse.Namespace, found: Mapping[int, _Found]) -> int:
     if args.json:
-        print_json([{"rank": rank, "count": count} for rank, count in counts.items()])
-    elif counts:
-        cells = [(job.address(rank), str(count)) for rank, count in counts.items()]
+        print_json([{"rank": rank, "count": one.events} for rank, one in found.items()])
+    elif found:
+        cells = [(one.address, str(one.events)) for one in found.values()]
         print_table(("RANK", "EVENTS"), cells, right=(0, 1))
-    return 0 if any(counts.values()) else 1
+    return 0 if any(one.events for one in found.values()) else 1
 
 
-def _opened(name: str, rank: str | None) -> Job:
-    return open_job(name) if rank is None else open_job(name).only(rank)
-
-
-def _search(name: str, only: str | None, text: str, way: str, limit: int, rank: int) -> Found:
-    recording, backwards = _opened(name, only).rank(rank), way == "prev"
+def _search(
+    path: Path, only: str | None, text: str, way: str, limit: int, rank: int
+) -> _Found | DamagedRecording:
+    job = _opened(path, only)
+    recording, backwards = job.rank(rank), way == "prev"
+    try:
+        recording.check()
+    except DamagedRecording as error:
+        return error
+    address, begins_ns = job.address(rank), _begins_ns(recording)
     if way == "count":
-        return [], count_events(recording, Query(text))
+        return _Found(address, begins_ns, [], count_events(recording, Query(text)))
     found = find_events(recording, Query(text), backwards=backwards)
     rows: list[dict[str, Any]] = [
         {
@@ -135,4 +155,19 @@ def _search(name: str, only: str | None, text: str, way: str, limit: int, rank: 
         }
         for one in itertools.islice(found, limit)
     ]
-    return rows, sum(row["events"] for row in rows)
+    return _Found(address, begins_ns, rows, sum(row["events"] for row in rows))
+
+
+def _opened(path: Path, only: str | None) -> Job:
+    return open_job(path) if only is None else open_job(path).only(only)
+
+
+def _begins_ns(recording: RankRecording) -> int | None:
+    first = next(recording.records(), None)
+    return None if first is None else first.at_ns
+
+
+def _hint(path: Path, only: str | None, text: str, rank: int) -> str:
+    from rdb.recording.query.names import hint_of_names  # late import: it reads symbols
+
+    return hint_of_names(Query(text), _opened(path, only).rank(rank))

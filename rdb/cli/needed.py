@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Collection, Mapping
+from typing import TypeVar
 
 from rdb.cli.expand import expand_if_needed
 from rdb.coordinate.coordinated import unrecorded
 from rdb.errors import DamagedRecording, MissingTool, UnknownJob
-from rdb.recording import Job, open_job
+from rdb.recording import Job, RankRecording, open_job
 from rdb.recording.ranges import format_ranks
 
+T = TypeVar("T")
 _GOES_ON = "rdb restart {} goes on from its newest checkpoint"
 
 
@@ -38,26 +41,38 @@ def need_ranks(name: str, rank: str | None = None, replayed: bool = True) -> Job
 
 def sound_ranks(job: Job) -> Job:
     """The job without its damaged ranks, which are named.  DamagedRecording: all are damaged."""
-    damaged: dict[int, DamagedRecording] = {}
-    for number in job.ranks:
-        try:
-            job.rank(number).check()
-        except DamagedRecording as error:
-            damaged[number] = error
-    if len(damaged) == len(job.ranks):
-        raise damaged[job.ranks[0]]
-    for number, why in damaged.items():
-        print(f"rdb: rank {number} is left out: {why.message}", file=sys.stderr)
-    return job.without(damaged) if damaged else job
+    answers = {number: _damage(job.rank(number)) for number in job.ranks}
+    whole = sound(answers)
+    return job.without(answers.keys() - whole) if len(whole) < len(answers) else job
 
 
-def say_missing(job: Job) -> None:
-    """Says which ranks are missing: answers are only about those that are here."""
+def _damage(recording: RankRecording) -> DamagedRecording | None:
+    try:
+        recording.check()
+    except DamagedRecording as error:
+        return error
+    return None
+
+
+def sound(answers: Mapping[int, T | DamagedRecording]) -> dict[int, T]:
+    """The answers of the ranks that are not damaged; the others are named, or, if none is left,
+    the first one's error is raised."""
+    damaged = {rank: one for rank, one in answers.items() if isinstance(one, DamagedRecording)}
+    if damaged and len(damaged) == len(answers):
+        raise next(iter(damaged.values()))
+    for rank, why in damaged.items():
+        print(f"rdb: rank {rank} is left out: {why.message}", file=sys.stderr)
+    return {rank: one for rank, one in answers.items() if not isinstance(one, DamagedRecording)}
+
+
+def say_missing(job: Job, missing: Collection[int] | None = None, where: str | None = None) -> None:
+    """Says which ranks are missing (default: here): answers are only about the others."""
     if "damage" in job.meta:
         print(f"rdb: {job.meta['damage']}: rdb takes what is known from the ranks", file=sys.stderr)
-    if job.missing:
-        where = "in this pack" if job.packed else f"in {job.path}"
-        print(f"rdb: no recording of rank {format_ranks(job.missing)} is {where}", file=sys.stderr)
+    missing = job.missing if missing is None else missing
+    if missing:
+        where = where or ("in this pack" if job.packed else f"in {job.path}")
+        print(f"rdb: no recording of rank {format_ranks(missing)} is {where}", file=sys.stderr)
 
 
 def say_unrecorded(job: Job) -> None:

@@ -22,6 +22,7 @@ position, 5 damaged or diverged recording, 6 a tool is missing, 130 Ctrl-C."""
 
 _JOB_HELP = "name of the job, or path of its directory or of a pack"
 _NAME_HELP = "the job's name (default: PROG-1, PROG-2, ...)"
+_ON_HELP = "work at the hosts that have the recordings: ssh, slurm or dask:HOST:PORT"
 _HOSTS_HELP = "hosts of the ranks, if the job does not name them"
 
 
@@ -358,6 +359,7 @@ def _(sub: _Parser) -> None:
         _count,
         default=60,
     )
+    sub.value("--on", "WHERE", _ON_HELP)
 
 
 @_command("attach", "rdb.cli.debug:attach_command")
@@ -405,6 +407,7 @@ def _(sub: _Parser) -> None:
         way.add_argument(f"--{name}", dest="way", action="store_const", const=name, help=text)
     sub.set_defaults(way="all")
     sub.value("--limit", "N", "at most N of a rank", _count, default=1000)
+    sub.value("--on", "WHERE", _ON_HELP)
 
 
 @_command("messages", "rdb.cli.parallel:messages_command", json=True)
@@ -420,6 +423,7 @@ def _(sub: _Parser) -> None:
         _natural,
     )
     sub.value("--limit", "N", "show the newest N received (default: 8)", _natural, default=8)
+    sub.value("--on", "WHERE", _ON_HELP)
 
 
 @_command("deadlock", "rdb.cli.parallel:deadlock_command", json=True)
@@ -446,6 +450,7 @@ def _(sub: _Parser) -> None:
         metavar="NAME=RANK:EVENT",
         help="mark an event; may be given again",
     )
+    sub.value("--on", "WHERE", _ON_HELP)
 
 
 # Parsed by rdb.server itself, which GDB also starts as `python -m rdb.server`.

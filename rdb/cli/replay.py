@@ -8,16 +8,18 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rdb.cli.expand import expand_if_needed
-from rdb.cli.needed import say_missing, say_unrecorded
+from rdb.cli.needed import say_unrecorded
+from rdb.cli.on import workers
 from rdb.cli.output import print_json
 from rdb.environment import for_rdb_exec
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, Usage
-from rdb.executor import Processes
+from rdb.executor import Executor
 from rdb.paths import rdb_exec_path
 from rdb.recording import Job, ProcessName, RankRecording, find_process, open_job
 from rdb.recording.symbols.places import place_name
@@ -26,60 +28,93 @@ from rdb.replay.replica import cause, is_of_image
 
 def replay_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
-    recordings = _chosen(job, args.rank)
-    if not recordings:
+    with workers(job, args.rank, args.on, "process") as (pool, ranks):
+        return _verify(job, args, pool, ranks)
+
+
+def _verify(job: Job, args: argparse.Namespace, pool: Executor, ranks: Sequence[int]) -> int:
+    if not ranks:
         raise RdbError(f"{job.name} has no ranks", "was it recorded at all?", exit_code=4)
-    if args.rank is None:
-        say_missing(job)
     say_unrecorded(job)
-    damaged = {one: why for one in recordings if (why := _damage(one)) is not None}
-    if len(damaged) == len(recordings):
-        raise damaged[recordings[0]]
-    recordings = [one for one in recordings if one not in damaged]
-    expand_if_needed(job.without({one.rank for one in damaged}))
+    plan = partial(_plan, job.path, args.rank, args.checkpoint, args.times)
+    plans = list(pool.map(plan, ranks))
+    damaged = [one for _, found in plans for one in found]
+    turns = [turn for found, _ in plans for turn in found]
+    if not turns:
+        raise damaged[0].error
+    if args.on is None or not job.missing:
+        expand_if_needed(job.without({one.recording.rank for one in damaged}))
     results: list[dict[str, Any]] = []
-    for one, error in damaged.items():
-        which = {"rank": one.rank, "process": one.name, "turn": 1, "cautions": []}
-        results.append({**which, "ok": False, "what": error.message})
+    for one in damaged:
+        which = {
+            "rank": one.recording.rank,
+            "process": one.recording.name,
+            "turn": 1,
+            "cautions": [],
+        }
+        results.append({**which, "ok": False, "what": one.error.message})
         if not args.json:
             _say(results[-1], 1)
-    turns = [
-        _Turn(one, number, start)
-        for one in recordings
-        for number, start in enumerate(_starts(one, args.checkpoint) * args.times, 1)
-    ]
-    answers = Processes("process").map(partial(_of_turn, args.patience), turns)
+    answers = pool.map(partial(_of_turn, args.patience), turns)
     first: dict[str, str | None] = {}
     for turn, result in zip(turns, answers, strict=True):
-        name, last = turn.recording.name, sum(one.recording is turn.recording for one in turns)
-        known = first.get(name) or result.get("hash")
-        first[name] = known
+        known = first.get(turn.recording.name) or result.get("hash")
+        first[turn.recording.name] = known
         if result["ok"] and result.get("hash") != known:
             result.update(ok=False, what=f"its memory hash differs from the first turn's, {known}")
         results.append(result)
         if not args.json:
-            _say(result, last)
-            for text in turn.recording.cautions if turn.number == last else ():
-                print(f"rdb: rank {name}, {text}", file=sys.stderr)
+            _say(result, turn.of)
+            for text in result["cautions"] if turn.number == turn.of else ():
+                print(f"rdb: rank {turn}, {text}", file=sys.stderr)
     if args.json:
         print_json(results)
     return 0 if all(result["ok"] and "lost" not in result for result in results) else 5
 
 
 class _Turn(NamedTuple):
-    """One replay of a process, from START (None: from its beginning)."""
+    """The NUMBER-th of OF replays of a process, from START (None: from its beginning)."""
 
     recording: RankRecording
     number: int
+    of: int
     start: int | None
+
+    @property
+    def rank(self) -> int:
+        return self.recording.rank
 
     def __str__(self) -> str:
         return self.recording.name
 
 
+class _Damaged(NamedTuple):
+    """A process with a log that cannot be used, and why: file and offset."""
+
+    recording: RankRecording
+    error: DamagedRecording
+
+
+def _plan(
+    path: Path, name: str | None, checkpoint: str | None, times: int, rank: int
+) -> tuple[list[_Turn], list[_Damaged]]:
+    """The replays of the processes of RANK that NAME chooses."""
+    turns: list[_Turn] = []
+    damaged: list[_Damaged] = []
+    for one in _chosen(open_job(path), rank, name):
+        try:
+            one.check()
+        except DamagedRecording as error:
+            damaged.append(_Damaged(one, error))
+            continue
+        starts = _starts(one, checkpoint) * times
+        turns += [_Turn(one, k, len(starts), start) for k, start in enumerate(starts, 1)]
+    return turns, damaged
+
+
 def _of_turn(patience_s: int, turn: _Turn) -> dict[str, Any]:
     return {
-        "rank": turn.recording.rank,
+        "rank": turn.rank,
         "process": turn.recording.name,
         "turn": turn.number,
         "cautions": turn.recording.cautions,
@@ -88,29 +123,18 @@ def _of_turn(patience_s: int, turn: _Turn) -> dict[str, Any]:
     }
 
 
-def _damage(recording: RankRecording) -> DamagedRecording | None:
-    """The error that makes its log unusable, with file and offset; None: the log is sound."""
-    try:
-        recording.check()
-    except DamagedRecording as error:
-        return error
-    return None
-
-
-def _chosen(job: Job, name: str | None) -> list[RankRecording]:
-    """The programs to replay.
+def _chosen(job: Job, rank: int, name: str | None) -> list[RankRecording]:
+    """The programs of RANK to replay.
 
     NAME: None (all processes), a process (it and its descendants) or a program of a process.
     """
-    if name is None:
-        processes = list(job.processes())
-    else:
+    process = job.process(rank)
+    if name is not None:
         wanted = ProcessName.parse(name)
-        process = find_process(job.process(wanted.rank), wanted)
+        process = find_process(process, wanted)
         if wanted.program is not None:
             return [process.program(wanted.program)]
-        processes = list(process.walk())
-    return [recording for process in processes for recording in process.programs]
+    return [recording for one in process.walk() for recording in one.programs]
 
 
 def _starts(recording: RankRecording, wanted: str | None) -> list[int | None]:
@@ -155,9 +179,9 @@ def _replay_from(recording: RankRecording, start: int | None, patience_s: int) -
 def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dict[str, Any]:
     """Runs rdb-exec --replay, which answers with one JSON line; other output is a failure."""
     if (
-        recording.last_event < 0
+        recording.name != str(recording.rank)
+        and recording.last_event < 0
         and not recording.state.lives
-        and recording.name != str(recording.rank)
     ):
         # Nothing was recorded: ld.so rejected the program, or the child was killed at once.
         return {"ok": True, "events": 0, "hashes": 0, "hash": None}

@@ -5,11 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rdb.cli.needed import need_log, need_ranks
-from rdb.errors import Usage
-from rdb.recording import Job
+from rdb.cli.needed import need_log, sound
+from rdb.cli.on import need_rank, workers
+from rdb.errors import DamagedRecording, UnknownJob, Usage
+from rdb.recording import open_job
+
+if TYPE_CHECKING:
+    from rdb.picture.collect import Part
 
 _ENDINGS = {"html": ".html", "perfetto": ".json"}
 
@@ -19,9 +26,18 @@ def timeline_command(args: argparse.Namespace) -> int:
     from rdb.picture.page import page
     from rdb.picture.perfetto import trace
 
-    job = need_log(need_ranks(args.job, replayed=False))
+    job = need_log(open_job(args.job))
+    bookmarks = _bookmarks(args.bookmark)
+    with workers(job, None, args.on, "rank") as (pool, there):
+        if not there:
+            raise UnknownJob(f"{job.name} has no ranks")
+        for rank, _ in bookmarks.values():
+            need_rank(job, rank, there)
+        parts = sound(
+            dict(zip(there, pool.map(partial(_part, job.path, bookmarks), there), strict=True))
+        )
     command = shlex.join(str(word) for word in job.meta.get("argv", []))
-    picture = collect(job, job.name, command, _bookmarks(job, args.bookmark))
+    picture = collect(job.name, command, list(parts.values()))
     kind = args.format
     text = page(picture) if kind == "html" else json.dumps(trace(picture), separators=(",", ":"))
     path = Path(args.output or f"{job.name}{_ENDINGS[kind]}")
@@ -38,15 +54,26 @@ def timeline_command(args: argparse.Namespace) -> int:
     return 0
 
 
-def _bookmarks(job: Job, given: list[str]) -> dict[str, tuple[int, int]]:
-    """Parses NAME=RANK:EVENT texts.  Usage: malformed; UnknownJob: no such rank or event."""
+def _part(
+    path: Path, bookmarks: Mapping[str, tuple[int, int]], rank: int
+) -> Part | DamagedRecording:
+    from rdb.picture.collect import part
+
+    job = open_job(path)
+    try:
+        job.rank(rank).check()
+    except DamagedRecording as error:
+        return error
+    return part(job, rank, bookmarks)
+
+
+def _bookmarks(given: list[str]) -> dict[str, tuple[int, int]]:
+    """Parses NAME=RANK:EVENT texts."""
     found = {}
     for text in given:
         name, _, place = text.rpartition("=")
         rank, _, event = place.partition(":")
         if not (name and rank.isdigit() and event.isdigit()):
             raise Usage(f"{text!r} is not a bookmark", "for example --bookmark start=0:1200")
-        recording = job.rank(int(rank))
-        recording.event(int(event))  # raises if there is no such event
         found[name] = (int(rank), int(event))
     return found

@@ -19,6 +19,7 @@ from rdb.recording.log.rows import Column
 from rdb.recording.log.verbs_calls import verbs_name
 from rdb.recording.messages.messages import Messages
 from rdb.recording.mpi.collectives import collectives
+from rdb.recording.mpi.communication import RankCommunication
 from rdb.recording.rank import RankRecording
 from rdb.recording.store import Job
 
@@ -104,25 +105,41 @@ class Picture(NamedTuple):
     """What the picture does not show, and why."""
 
 
-def collect(job: Job, name: str, command: str, bookmarks: Mapping[str, tuple[int, int]]) -> Picture:
-    """The picture of a job.  BOOKMARKS: name -> (rank, event).
+class Part(NamedTuple):
+    """One rank's part of a picture; `missing`: why its messages are not known."""
+
+    lane: Lane
+    communication: RankCommunication | None
+    missing: str | None
+
+
+def part(job: Job, rank: int, bookmarks: Mapping[str, tuple[int, int]]) -> Part:
+    """BOOKMARKS: name -> (rank, event).  UnknownJob: the rank has no such event."""
+    recording = job.rank(rank)
+    marked = [(event, name) for name, (of, event) in bookmarks.items() if of == rank]
+    for event, _ in marked:
+        recording.event(event)
+    lane = _lane(recording, rank, marked)
+    try:
+        return Part(lane, Messages(job).communication(rank), None)
+    except RdbError as error:
+        return Part(lane, None, f"messages: {error.message}")
+
+
+def collect(name: str, command: str, parts: Sequence[Part]) -> Picture:
+    """The picture of a job.
 
     If messages cannot be matched, the picture has no arrows and `missing` says why.
     """
-    lanes = [_lane(job.rank(rank), rank, bookmarks) for rank in job.ranks]
-    arrows: list[Arrow] = []
-    gatherings: list[Gathering] = []
-    missing: list[str] = []
-    try:
-        messages = Messages(job)
-        arrows = _arrows(messages, lanes)
-        gatherings = _gatherings(messages, lanes)
-    except RdbError as error:
-        missing.append(f"messages: {error.message}")
-    return Picture(name, command, lanes, arrows, gatherings, missing)
+    lanes = [one.lane for one in parts]
+    known = {one.lane.rank: one.communication for one in parts if one.communication is not None}
+    missing = [one.missing for one in parts if one.missing is not None][:1]
+    if missing:
+        return Picture(name, command, lanes, [], [], missing)
+    return Picture(name, command, lanes, _arrows(known, lanes), _gatherings(known, lanes), [])
 
 
-def _lane(recording: RankRecording, rank: int, bookmarks: Mapping[str, tuple[int, int]]) -> Lane:
+def _lane(recording: RankRecording, rank: int, marked: Sequence[tuple[int, str]]) -> Lane:
     index = recording.index
     lane = Lane(rank, recording.state, recording.last_event, *index.span_ns())
     ends: dict[int, int] = {}  # thread -> end of its newest slice, in ns
@@ -138,9 +155,7 @@ def _lane(recording: RankRecording, rank: int, bookmarks: Mapping[str, tuple[int
         start_ns = min(start_ns, at_ns)
         known = took is not None
         lane.slices.append(Slice(start_ns, at_ns, event, *said[nr], repeat + 1, thread, known))
-    lane.marks = _marks(
-        recording, [(event, name) for name, (of, event) in bookmarks.items() if of == rank]
-    )
+    lane.marks = _marks(recording, marked)
     lane.start_ns = min([lane.start_ns, *(one.start_ns for one in lane.slices[:1])])
     return lane
 
@@ -221,15 +236,15 @@ def _slice(lane: Lane, event: int) -> int | None:
     return low - 1 if low else None
 
 
-def _arrows(messages: Messages, lanes: Sequence[Lane]) -> list[Arrow]:
+def _arrows(known: Mapping[int, RankCommunication], lanes: Sequence[Lane]) -> list[Arrow]:
     found = []
     places = {lane.rank: place for place, lane in enumerate(lanes)}
     for dest, lane in enumerate(lanes):
-        receiver = messages.communication(lane.rank)
+        receiver = known[lane.rank]
         for (source, comm, tag), receives in receiver.receives.items():
             if source not in places:
                 continue
-            sender = messages.communication(source)
+            sender = known[source]
             sends = sender.events(sender.sends.get((lane.rank, comm, tag), array("Q")))
             receipts = zip(receiver.events(receives), receiver.sizes(receives), strict=True)
             for sent, (got, size) in zip(sends, receipts, strict=False):
@@ -243,10 +258,10 @@ def _arrows(messages: Messages, lanes: Sequence[Lane]) -> list[Arrow]:
     return found
 
 
-def _gatherings(messages: Messages, lanes: Sequence[Lane]) -> list[Gathering]:
+def _gatherings(known: Mapping[int, RankCommunication], lanes: Sequence[Lane]) -> list[Gathering]:
     calls: dict[tuple[str, int], list[tuple[int, int]]] = {}
     for lane_place, lane in enumerate(lanes):
-        communication = messages.communication(lane.rank)
+        communication = known[lane.rank]
         for name, places in communication.collectives.items():
             for number, place in enumerate(places):
                 slice_place = _slice(lane, communication.event(place))

@@ -26,7 +26,7 @@ def expanded(recording: RankRecording) -> bool:
 
 def order_ranks(job: Job) -> list[RankRecording]:
     """Ranks recorded with `--record=order`."""
-    return [one for one in job.all_ranks() if order_only(one)]
+    return [one for one in job.all_ranks() if order_only(one.glance())]
 
 
 def unexpanded(job: Job) -> list[RankRecording]:
@@ -35,7 +35,7 @@ def unexpanded(job: Job) -> list[RankRecording]:
 
 def lean_ranks(job: Job) -> list[RankRecording]:
     """Ranks recorded with `--record=lean`."""
-    return [one for one in job.all_ranks() if one.lean]
+    return [one for one in job.all_ranks() if one.glance().lean]
 
 
 def unregenerated(job: Job) -> list[RankRecording]:

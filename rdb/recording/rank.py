@@ -60,6 +60,10 @@ class RankRecording:
     def __repr__(self) -> str:
         return f"RankRecording({str(self.path)!r})"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Another process opens it anew."""
+        return type(self), (self.path, self.files_dir, self.name)
+
     def glance(self) -> RankGlance:
         """Meta data and end of this rank, without reading all of its log."""
         return RankGlance(self.path, self.files_dir, self.name)

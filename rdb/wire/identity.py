@@ -16,7 +16,7 @@ from pathlib import Path
 from rdb.errors import NotYours, Unsupported
 from rdb.private import HCA_KEY, check_job, opener
 
-_FILE = "agents.pem"
+KEY_FILE = "agents.pem"
 _MAX_BYTES = 64 << 10
 
 
@@ -70,7 +70,7 @@ def job_identity(job: str) -> Identity:
     cannot be made or read.
     """
     check_job(job)
-    path = os.path.join(job, _FILE)
+    path = os.path.join(job, KEY_FILE)
     try:
         if not os.path.exists(path):
             _make(path)
@@ -82,7 +82,7 @@ def job_identity(job: str) -> Identity:
 def is_job_of(job: Path, identity: Identity) -> bool:
     """Whether the directory has this key, and not another job of the same name on this host."""
     try:
-        return (job / _FILE).read_bytes() == identity.pem
+        return (job / KEY_FILE).read_bytes() == identity.pem
     except FileNotFoundError:
         return False
 
@@ -90,7 +90,7 @@ def is_job_of(job: Path, identity: Identity) -> bool:
 def write_keys(job: Path, identity: Identity) -> None:
     """Writes the identity that came by ssh, and the HCA key derived from it, on a host that does
     not see the job's directory."""
-    _put(job / _FILE, identity.pem)
+    _put(job / KEY_FILE, identity.pem)
     _put(job / HCA_KEY, identity.hca_key())
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+import sys
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.synchronize import SemLock
 from pathlib import Path
 from typing import Any
 
 import deadlines
 import pytest
+from conftest import Rdb
 
 from rdb import executor
-from rdb.errors import RdbError, Usage
+from rdb.cli import main, on
+from rdb.errors import MissingTool, RdbError, Usage
 from rdb.executor import Processes
+from rdb.recording import Job, open_job
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3, 9])
@@ -117,3 +123,55 @@ def test_who_waits_long_hears_of_it(
     ear.start()
     assert list(work) == [0, 1]
     ear.join()
+
+
+class Carried:
+    """As bytes, as to workers on other hosts and back."""
+
+    def __init__(self, what: str) -> None:
+        pass
+
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        for item in items:
+            work, one = pickle.loads(pickle.dumps((function, item)))
+            yield pickle.loads(pickle.dumps(work(one)))
+
+
+def test_work_can_be_carried_to_other_hosts(
+    rdb: Rdb,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = ["run", "--name", "job", "--hash-every", "5", "--", "/bin/sh", "-c", "/bin/echo; true"]
+    assert rdb(*line).returncode == 0
+    for words in (
+        ["replay", "job"],
+        ["find-event", "job", "write"],
+        ["find-event", "job", "source==7"],
+        ["messages", "job"],
+        ["timeline", "job", "-o", str(tmp_path / "page")],
+    ):
+        code, said = main(words), capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr(on, "Processes", Carried)
+            assert (main(words), capsys.readouterr()) == (code, said)
+        assert said.out or code == 1
+    damage = open_job("job").path / "rank-0/log-000000.seg"
+    damage.write_bytes(b"no log")
+    monkeypatch.setattr(on, "Processes", Carried)
+    for words in (["replay", "job"], ["find-event", "job", "write"], ["messages", "job"]):
+        assert main(words) == 5
+
+
+def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "rdb.dask", raising=False)
+    job = Job(Path("job"))
+    with pytest.raises(MissingTool) as raised, on.workers(job, None, "dask:head:8786", "rank"):
+        pass
+    assert raised.value.line().startswith("rdb: --on needs Dask: ")
+    assert raised.value.line().endswith("; pip install 'rdb[dask]'")
+    for wrong in ("", "dask", "dask:", "nothing:head:8786"):
+        with pytest.raises(Usage, match="--on"), on.workers(job, None, wrong, "rank"):
+            pass

@@ -45,6 +45,20 @@ def test_srun_and_restarts_in_other_shapes(slurm: Cluster, build: Build) -> None
         assert [job.rank(rank).meta["host"] for rank in job.ranks] == placed
 
 
+def test_replays_in_an_allocation(slurm: Cluster, build: Build) -> None:
+    env = {"RDB_HOME": str(slurm.folder / "home")}
+    line = ["srun", "-N1", "-n2", "--mpi=pmi2", *slurm.command, "exec", "--name", "replayed", "--"]
+    done = slurm.head.run(*line, build("mpi/ring.c"), env=env)
+    assert done.returncode == 0, done.stderr
+    words = ["replay", "replayed", "--verify"]
+    here = slurm.head.rdb(*words, env=env)
+    assert here.returncode == 0 and here.stdout.count("agrees") == 2, here.stderr
+    alone = slurm.head.rdb(*words, "--on", "slurm", env=env)
+    assert (alone.returncode, "no allocation" in alone.stderr) == (2, True)
+    there = slurm.head.run("salloc", "-Q", "-N2", *slurm.command, *words, "--on", "slurm", env=env)
+    assert (there.stdout, there.stderr, there.returncode) == (here.stdout, "", 0)
+
+
 def test_the_order_of_messages_expanded_by_srun(slurm: Cluster, build: Build) -> None:
     """By as many hosts as it had, and by one."""
     env = {"RDB_HOME": str(slurm.folder / "home")}

@@ -19,7 +19,7 @@ environment home memory private paths process_stat checked executor undoing
 temporary
 wire
 recording
-replay picture
+dask replay picture
 timeline
 coordinate
 launch

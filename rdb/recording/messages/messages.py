@@ -76,16 +76,17 @@ def _receive(item: Item) -> Receive:
 
 
 class Messages:
-    """Matches sends and receives of a job; a rank's log is read when it is needed first.
+    """Matches sends and receives of a job; a rank's log is read when it is needed first, unless
+    it is among KNOWN.
 
     Methods raise RdbError for a rank whose log has lost its beginning (--keep).
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, known: Mapping[int, RankCommunication] | None = None) -> None:
         self._job = job
         self._known: dict[int, RankMessages] = {}
         self._posts: dict[int, Posts] = {}
-        self._communications: dict[int, RankCommunication] = {}
+        self._communications: dict[int, RankCommunication] = dict(known or {})
         self._hosts: dict[int, str | None] = {}
         self._timed: dict[int, RankRecording] = {}
 

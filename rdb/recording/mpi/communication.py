@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rdb.recording.log.describe import mpi_name
 from rdb.recording.log.record import Receive
@@ -88,6 +89,10 @@ def _without_large_counts() -> dict[int, int]:
     return {nr: numbers[name[:-2]] for name, nr in numbers.items() if name.endswith("_c")}
 
 
+def _places() -> array[int]:
+    return array("Q")
+
+
 class RankCommunication:
     """One rank's messages by channel and its collectives by communicator, in MPI's order.
 
@@ -106,10 +111,10 @@ class RankCommunication:
         self._view = self._read()
         self.count: int = len(self._view) // ITEM.size
         self._events = self._column(EVENT, "Q")
-        self.sends: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
-        self.receives: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
-        self.collectives: dict[str, array[int]] = defaultdict(lambda: array("Q"))
-        self.probed: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
+        self.sends: dict[Channel, array[int]] = defaultdict(_places)
+        self.receives: dict[Channel, array[int]] = defaultdict(_places)
+        self.collectives: dict[str, array[int]] = defaultdict(_places)
+        self.probed: dict[Channel, array[int]] = defaultdict(_places)
         self.posted = array("Q")
         self.completed: dict[tuple[str, int], int] = {}
         """(communicator, number of the nonblocking collective on it) -> event that completed it."""
@@ -119,7 +124,7 @@ class RankCommunication:
         """Name of a window -> its epochs."""
         self.locks: dict[str, Locks] = defaultdict(Locks)
         self._windows: dict[int, str] = {}
-        self.on_files: dict[str, array[int]] = defaultdict(lambda: array("Q"))
+        self.on_files: dict[str, array[int]] = defaultdict(_places)
         """Name of a file -> places of the collective calls on it."""
         self.files: set[str] = set()
         self.met: dict[tuple[object, ...], list[int]] = defaultdict(list)
@@ -135,6 +140,15 @@ class RankCommunication:
         """Messages that were under way when a branch began, as if sent at event 0.  Their places
         follow those of the log."""
         self._sort()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Another process gets the items as bytes, and needs no log."""
+        return {**self.__dict__, "_view": bytes(self._view), "_events": None, "_keep": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._view = memoryview(state["_view"])
+        self._events = self._column(EVENT, "Q")
 
     def _read(self) -> memoryview:
         """All items of the log."""
