@@ -7,10 +7,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdb.cli.needed import need_gdb, need_log, need_ranks, sound
 from rdb.cli.on import workers
@@ -20,6 +20,9 @@ from rdb.errors import DamagedRecording, Usage
 from rdb.recording import Job, RankRecording, open_job
 from rdb.recording.query.find import count_events, find_events
 from rdb.recording.query.query import Query, of_events
+
+if TYPE_CHECKING:
+    from rdb.session.found_events import FoundEvents
 
 
 class _Found(NamedTuple):
@@ -36,8 +39,6 @@ class _Found(NamedTuple):
 def find_command(args: argparse.Namespace) -> int:
     """Exit code: 0 if events match, 1 if none does, 5 if none does and ranks gave no answer."""
     if has_predicate(args.query) or not of_events(args.query)[0]:
-        if args.on is not None:
-            raise Usage(f"find-event --on searches logs, and not the program's state: {args.query}")
         return _of_program(args)
     if Query(args.query).uses_paths:
         raise Usage(
@@ -62,35 +63,63 @@ def _limit(args: argparse.Namespace) -> int:
 
 
 def _of_program(args: argparse.Namespace) -> int:
+    if args.on is not None:
+        job = need_log(open_job(args.job))
+        with workers(job, args.rank, args.on, "rank") as (pool, ranks):
+            search = partial(_bring, job.path, args.rank, args.query, args.way, _limit(args))
+            answers = sound(dict(zip(ranks, pool.map(search, ranks), strict=True)))
+        return _show_of_program(job.name, args, list(answers.values()))
     job = need_log(need_ranks(args.job, args.rank))
     need_gdb()
     from rdb.console.lifetime import supervised
-    from rdb.session.across import not_the_same
     from rdb.session.found_events import found_events
 
     async def work() -> int:
         answers = await found_events(job, args.query, job.ranks, args.way, _limit(args))
-        if answers and all(one.refused for one in answers):
-            raise Usage(answers[0].undefined)
-        for one in answers:
-            said = one.problem or one.undefined
-            if said:
-                print(f"rdb: rank {job.address(one.rank)}: {said}", file=sys.stderr)
-        different = not_the_same({one.rank: one.bound for one in answers})
-        if different:
-            print(f"rdb: {different}", file=sys.stderr)
-        found = {
-            one.rank: _Found(
-                job.address(one.rank), _begins_ns(job.rank(one.rank)), one.rows, one.count
-            )
-            for one in answers
-            if not one.problem
-        }
-        code = _show(job.path.name, args, found)
-        unknown = any(one.problem for one in answers)
-        return DamagedRecording.exit_code if code and unknown else code
+        return _show_of_program(job.path.name, args, [(_of(job, one), one) for one in answers])
 
     return supervised(work())
+
+
+def _bring(
+    path: Path, only: str | None, query: str, way: str, limit: int, rank: int
+) -> tuple[_Found, FoundEvents] | DamagedRecording:
+    """Searches one rank, which is brought to its events."""
+    import asyncio  # late imports: most queries need the logs alone
+
+    from rdb.session.found_events import found_events
+
+    need_gdb()
+    job = _opened(path, only)
+    try:
+        job.rank(rank).check()
+    except DamagedRecording as error:
+        return error
+    [found] = asyncio.run(found_events(job, query, [rank], way, limit))
+    return _of(job, found), found
+
+
+def _of(job: Job, one: FoundEvents) -> _Found:
+    return _Found(job.address(one.rank), _begins_ns(job.rank(one.rank)), one.rows, one.count)
+
+
+def _show_of_program(
+    job: str, args: argparse.Namespace, answers: Sequence[tuple[_Found, FoundEvents]]
+) -> int:
+    from rdb.session.across import not_the_same
+
+    if answers and all(one.refused for _, one in answers):
+        raise Usage(answers[0][1].undefined)
+    for found, one in answers:
+        said = one.problem or one.undefined
+        if said:
+            print(f"rdb: rank {found.address}: {said}", file=sys.stderr)
+    different = not_the_same({one.rank: one.bound for _, one in answers})
+    if different:
+        print(f"rdb: {different}", file=sys.stderr)
+    code = _show(job, args, {one.rank: found for found, one in answers if not one.problem})
+    unknown = any(one.problem for _, one in answers)
+    return DamagedRecording.exit_code if code and unknown else code
 
 
 def _show(job: str, args: argparse.Namespace, found: Mapping[int, _Found]) -> int:
