@@ -572,7 +572,8 @@ void signals_want_delivery(ucontext_t *uc)
 		lower.mode->signals(uc);
 		return;
 	}
-	if (!signal_due(self))
+	/* a thread that a restart found in a call is to be interrupted there, not on the way back to it */
+	if (!signal_due(self) || self->waited_ns)
 		return;
 	if (!uc) {
 		boundary_deliver_on_return();
