@@ -14,12 +14,15 @@
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/descriptors.h"
 #include "restart/copies/own_files.h"
 #include "restart/files/file_locks.h"
 #include "restart/files/kernel_look.h"
 #include "restart/files/own_numbers.h"
+#include "restart/process/timerfds.h"
 #include "restart/sockets/kernel_sockets.h"
 #include "task/thread.h"
 
@@ -112,11 +115,23 @@ static const char *look_at_epoll(const char *info, uint32_t set)
 	return NULL;
 }
 
-static struct timespec time_of(const char *info, const char *name)
+/* A time of the real-time clock stays one: it comes when that clock says so. */
+static void look_at_timer(int fd, struct opened *f)
 {
-	long s = 0, ns = 0;
-	sscanf(value_of(info, name), " (%ld, %ld)", &s, &ns);
-	return (struct timespec){s, ns};
+	char info[1024];
+	struct timespec now;
+	timerfd_gettime(fd, &f->timer); /* one that has expired begins its next period here, not only when it is read */
+	info_of(fd, info, sizeof(info));
+	f->clock = atoi(value_of(info, "clockid:"));
+	f->mask = strtoul(value_of(info, "ticks:"), NULL, 10);
+	const unsigned long how = strtoul(value_of(info, "settime flags:"), NULL, 8);
+	const bool real = f->clock == CLOCK_REALTIME || f->clock == CLOCK_REALTIME_ALARM;
+	if (!real || !(how & TFD_TIMER_ABSTIME) || !(f->timer.it_value.tv_sec || f->timer.it_value.tv_nsec))
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	f->timer.it_value.tv_sec += now.tv_sec + (f->timer.it_value.tv_nsec + now.tv_nsec) / 1000000000;
+	f->timer.it_value.tv_nsec = (f->timer.it_value.tv_nsec + now.tv_nsec) % 1000000000;
+	timerfd_flags(f, how);
 }
 
 /* Before Linux 6.5 only a read tells it; afterwards the count is the same again. */
@@ -145,10 +160,7 @@ static const char *look_at_other(int fd, struct opened *f, const char *info)
 		return look_at_epoll(info, (uint32_t)(f - kernel_look.opened));
 	} else if (!strcmp(f->path, "anon_inode:[timerfd]")) {
 		f->kind = TIMER;
-		f->clock = atoi(value_of(info, "clockid:"));
-		f->timer.it_value = time_of(info, "it_value:");
-		f->timer.it_interval = time_of(info, "it_interval:");
-		f->mask = strtoul(value_of(info, "ticks:"), NULL, 10);
+		look_at_timer(fd, f);
 	} else if (!strcmp(f->path, "anon_inode:[signalfd]")) {
 		f->kind = SIGNALS;
 		f->mask = strtoul(value_of(info, "sigmask:"), NULL, 16);

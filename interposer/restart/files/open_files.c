@@ -468,7 +468,7 @@ void open_files_syscall(const struct event *ev)
 	case SYS_timerfd_settime:
 		if ((f = open_at(A(0)))) {
 			memcpy(&f->timer, (const void *)A(2), sizeof(f->timer));
-			f->flags = A(1) ? f->flags | O_TRUNC : f->flags & ~(unsigned)O_TRUNC; /* absolute */
+			timerfd_flags(f, A(1));
 			f->since_ns = replay_now_ns();
 			f->count = 0;
 			if (f->shared)

@@ -101,6 +101,11 @@ static int read_again(const struct opened *f)
 {
 	const char *own = own_place(f->path);
 	int fd = open(own ? own : f->path, (int)(f->flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC)));
+	if (fd >= 0 && f->offset && !(f->flags & O_PATH)) {
+		/* A directory of ext4 whose first listing is at its end stays empty, also at its beginning. */
+		char entries[1024];
+		raw_syscall(SYS_getdents64, fd, (long)entries, sizeof(entries), 0, 0, 0);
+	}
 	if (fd >= 0 && f->offset && lseek(fd, (off_t)f->offset, SEEK_SET) < 0)
 		fd = -1;
 	return fd;

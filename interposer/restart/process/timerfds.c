@@ -15,11 +15,19 @@ static struct timespec of_ns(int64_t ns)
 	return (struct timespec){.tv_sec = ns / SECOND, .tv_nsec = ns % SECOND};
 }
 
+void timerfd_flags(struct opened *f, uint64_t flags)
+{
+	f->flags &= ~(unsigned)(O_TRUNC | O_EXCL);
+	if (flags & TFD_TIMER_ABSTIME)
+		f->flags |= O_TRUNC | (flags & TFD_TIMER_CANCEL_ON_SET ? O_EXCL : 0);
+}
+
 struct timer_state timerfd_state(const struct opened *f)
 {
 	return (struct timer_state){
 		.value = f->timer,
-		.absolute = (f->flags & O_TRUNC) != 0,
+		.absolute = (f->flags & O_TRUNC ? TFD_TIMER_ABSTIME : 0) |
+			    (f->flags & O_EXCL ? TFD_TIMER_CANCEL_ON_SET : 0),
 		.since_ns = f->since_ns,
 		.expired = f->count,
 	};
@@ -54,12 +62,15 @@ int timerfd_again(int fd, int clock, const struct timer_state *t, uint64_t now_n
 	if (!at)
 		return 0;
 	if (!t->absolute) {
-		if (clock_gettime(clock, &now))
+		if (clock_gettime(clock == CLOCK_REALTIME_ALARM   ? CLOCK_REALTIME
+				  : clock == CLOCK_BOOTTIME_ALARM ? CLOCK_BOOTTIME
+								  : clock,
+				  &now))
 			return -1;
 		at = ns_of(now) + left(t, now_ns); /* a time in the past counts the expirations since */
 	}
 	again.it_value = of_ns(at > 0 ? at : 1);
-	return timerfd_settime(fd, TFD_TIMER_ABSTIME, &again, NULL);
+	return timerfd_settime(fd, TFD_TIMER_ABSTIME | (int)t->absolute, &again, NULL);
 }
 
 void timerfd_state_save(struct timer_state *t, uint64_t now_ns)

@@ -6,8 +6,10 @@
 /* As timerfd_settime(2) set the timer, and the expirations read since. */
 struct timer_state {
 	struct itimerspec value;
-	uint64_t absolute, since_ns, expired;
+	uint64_t absolute, since_ns, expired; /* absolute: the flags of that call, if it named a time */
 };
+/* Those flags. */
+void timerfd_flags(struct opened *f, uint64_t flags);
 
 struct timer_state timerfd_state(const struct opened *f);
 /* Tells the processes that share it how it is set now. */
