@@ -81,7 +81,7 @@ static void add_string(const char *s)
 static const char *mpi_name(void)
 {
 	static char name[256];
-	const char *path = lower.opt.mpi_lower ? lower.opt.mpi_lower : "";
+	const char *path = lower.opt.mpi_lower;
 	const char *end = strrchr(path, '/'), *start = end;
 	while (start && start > path && start[-1] != '/')
 		start--;
@@ -117,11 +117,15 @@ void meta_log(const char *path)
 	char cpu[CPU_TEXT];
 	cpu_describe(cpu);
 	add("],\"cpu\":%s}", cpu);
-	if (lower.opt.order || lower.opt.lean) {
+	if (lower.opt.mpi_lower) {
 		meta.len--;
-		add(",\"record\":\"%s\",\"mpi\":", lower.opt.order ? "order" : "lean");
+		add(",\"mpi\":");
 		add_string(mpi_name());
 		add("}");
+	}
+	if (lower.opt.order || lower.opt.lean) {
+		meta.len--;
+		add(",\"record\":\"%s\"}", lower.opt.order ? "order" : "lean");
 	}
 	if (lower.opt.keep.unit != LIMIT_NONE) {
 		meta.len--;

@@ -329,8 +329,8 @@ def _(sub: _Parser) -> None:
     sub.value(
         "--mpi",
         "NAME",
-        "the MPI that it runs with from now on: openmpi, mpich (default: that of the mpirun "
-        "in PATH)",
+        "the MPI that it runs with from now on: openmpi, mpich (default: $RDB_MPI, or the one it "
+        "ran with, or that of the mpirun in PATH)",
     )
     sub.flag("--in-place", "roll back and use the program's own files, not copies")
     sub.choice(

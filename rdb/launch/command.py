@@ -7,7 +7,14 @@ import sys
 from collections.abc import Sequence
 
 from rdb.errors import MissingTool
-from rdb.launch.mpi import check_mpi, find_mpirun, mpi_options
+from rdb.launch.mpi import (
+    check_mpi,
+    family_of,
+    find_mpirun,
+    flavours,
+    mpi_options,
+    set_up,
+)
 from rdb.launch.programs import Started
 
 # The same as rdb/paths.py, whose pathlib costs every rank 3 ms. A real path: rdb-exec finds its
@@ -99,6 +106,35 @@ def chosen_mpi(asked: str | None) -> str | None:
     """The MPI that the user or RDB_MPI names; None: the launcher's."""
     asked = asked or os.environ.get("RDB_MPI")
     return check_mpi(asked, _LIB, os.environ) if asked else None
+
+
+def restart_mpi(asked: str | None, before: str, launched: bool) -> str | None:
+    """The MPI of a restart: what the user names, else the one of BEFORE if it is here.
+
+    None: the launcher's.
+    """
+    chosen = chosen_mpi(asked)
+    if chosen or before not in flavours(_LIB, os.environ):
+        return chosen
+    if launched:
+        try:
+            openmpi = find_mpirun(before)[1]
+        except MissingTool:
+            return None
+        if openmpi != (family_of(before) == "openmpi"):
+            return None
+    return before
+
+
+def launched_mpi(mpi: str | None) -> str:
+    """The name of the MPI that runs if MPI is chosen; None: that of mpirun in PATH."""
+    if mpi:
+        return mpi
+    launcher, openmpi = find_mpirun(None)
+    bin_of = {about.get("bin"): name for name, about in set_up(os.environ).items()}
+    return bin_of.get(os.path.dirname(os.path.realpath(launcher))) or (
+        "openmpi" if openmpi else "mpich"
+    )
 
 
 def mpirun_environment() -> dict[str, str]:

@@ -52,6 +52,11 @@ def set_up(env: Mapping[str, str]) -> dict[str, dict[str, str]]:
     return found
 
 
+def family_of(name: str) -> str:
+    """`openmpi` or `mpich` of an MPI that rdb has."""
+    return set_up(os.environ).get(name, {}).get("family", name)
+
+
 def flavours(lib: str, env: Mapping[str, str]) -> dict[str, str]:
     """Name -> lower library of each MPI that exists: built with rdb, or set up later."""
     found = {name: os.path.join(lib, "mpi", name, "lower.so") for name in _BUILT}

@@ -306,15 +306,20 @@ def test_rarer_objects_of_mpi_go_on_over_another_one(tmp_path: Path, build: Buil
 
 
 def said_over_both(name: str, mpi: str, tmp_path: Path, build: Build) -> list[str]:
-    """What two ranks say after a checkpoint, which is what its restarts over both MPIs say."""
+    """What two ranks say after a checkpoint, which is what its restarts over both MPIs say.
+
+    A restart goes on over the job's own MPI, or rdb says what it goes on over.
+    """
     program = str(build(f"mpi/{name}.c", compiler="mpicc"))
     one = Running(tmp_path / "home", tmp_path, name, "--mpi", mpi, "-n", "2", "--", program, "gate")
     one.until("there")
     whole = sums_after(one, 1)
     for over in ("openmpi", "mpich"):
-        done = one.rdb("restart", name, "--mpi", over)
+        done = one.rdb("restart", name, *(("--mpi", over) if over != mpi else ()))
         assert done.returncode == 0, done.stderr
         assert sums(done.stdout) == whole
+        changed = f"the job ran over {mpi} and goes on over {over}"
+        assert (changed in done.stderr) == (over != mpi) and f"mpirun.{over} -n" in done.stderr
     return whole
 
 

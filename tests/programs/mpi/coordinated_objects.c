@@ -1,7 +1,8 @@
 /* Ranks (an even number of them) that have the rarer objects of MPI when rank 0 waits, computing, for a file that a test
  * makes: inter-communicators with messages and collectives under way, an attached buffer whose messages nobody has asked
  * for, messages that are matched and not received, a copy of a communicator under way, a group's own communicator, a
- * graph with a nonblocking exchange between neighbours, memory attached to a window or shared, generalized requests, attributes.
+ * graph with a nonblocking exchange between neighbours, memory attached to a window or shared, generalized requests,
+ * attributes, error codes of its own.
  * argv: steps, gate.  Each rank prints a sum that tells whether anything was lost or came twice. */
 #include <mpi.h>
 #include <stdio.h>
@@ -76,6 +77,18 @@ static unsigned long attribute(MPI_Comm comm, int keyval)
 	return flag ? (unsigned long)value : 999;
 }
 
+/* `of_tag` has a class of MPI. */
+static unsigned long errors(int code, int of_tag)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int len, class, tag;
+
+	MPI_Error_string(code, text, &len);
+	MPI_Error_class(code, &class);
+	MPI_Error_class(of_tag, &tag);
+	return (unsigned long)(code + class + len * 7 + (int)strlen(text)) + (tag == MPI_ERR_TAG);
+}
+
 /* By the others' ranks and both sizes. */
 static unsigned long across(MPI_Comm inter, long mine, unsigned long sum)
 {
@@ -91,7 +104,7 @@ int main(int argc, char **argv)
 {
 	const int steps = atoi(argv[1]);
 	static long large[LONG], in[LONG], attached[2 * FIELD], ring[FIELD];
-	int rank, size, left, right, keyval, got, half, flag;
+	int rank, size, left, right, keyval, got, half, flag, class, code, of_tag;
 	MPI_Comm mine, inter, merged, pair, graph, other;
 	MPI_Group world, low;
 	MPI_Win dynamic, board;
@@ -120,6 +133,10 @@ int main(int argc, char **argv)
 				       MPI_INFO_NULL, 0, &graph);
 	MPI_Comm_create_keyval(copy, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
 	MPI_Comm_set_attr(graph, keyval, (void *)(unsigned long)(100 + rank));
+	MPI_Add_error_class(&class);
+	MPI_Add_error_code(class, &code);
+	MPI_Add_error_string(code, "of the program");
+	MPI_Add_error_code(MPI_ERR_TAG, &of_tag);
 	MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic);
 	MPI_Win_attach(dynamic, attached, sizeof(attached));
 	MPI_Get_address(attached, &own);
@@ -164,6 +181,7 @@ int main(int argc, char **argv)
 		all[3 * rank + 2] = s;
 		if (s == steps / 2)
 			meet(rank, size, argv[2]);
+		sum = sum * 31 + errors(code, of_tag);
 		MPI_Grequest_complete(some[3]);
 		MPI_Wait(&some[3], &status);
 		MPI_Get_elements(&status, MPI_INT, &got);

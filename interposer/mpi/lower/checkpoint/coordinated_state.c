@@ -4,6 +4,7 @@
  * since a restart may run over another one. */
 #include "lower/checkpoint/coordinated_state.h"
 #include "lower/checkpoint/coordinated_files.h"
+#include "lower/core/error_codes.h"
 #include "lower/core/wtime.h"
 
 int state_save(void **bytes, size_t *len)
@@ -21,6 +22,7 @@ int state_save(void **bytes, size_t *len)
 	put_number(&out, (int64_t)coordinated_counts[1]);
 	put_number(&out, (int64_t)coordinated_salt);
 	put_exchanges(&out);
+	put_error_codes(&out);
 	put_comms(&out);
 	put_others(&out);
 	put_windows(&out);
@@ -57,6 +59,7 @@ const char *state_load(const void *bytes, size_t len)
 	received = get_number(&in);
 	coordinated_salt = (uint64_t)get_number(&in) + 1;
 	get_exchanges(&in);
+	get_error_codes(&in);
 	why = life_again(levels[level & 3], &shown);
 	if (why)
 		return why;

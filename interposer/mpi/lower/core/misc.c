@@ -1,4 +1,5 @@
 /* Freeing objects, and calls that the generator cannot make from their parameter lists. */
+#include "lower/core/error_codes.h"
 #include "lower/objects/observer.h"
 #include "lower/objects/worlds.h"
 
@@ -114,7 +115,7 @@ int64_t real_Type_get_contents(const uint64_t *a)
  * keeps as an int behind a pointer.  The stub asks for each of MPI_COMM_WORLD once. */
 int64_t real_Comm_get_attr(const uint64_t *a)
 {
-	int *value = NULL, flag = 0, appnum = host->appnum, rank;
+	int *value = NULL, flag = 0, appnum = host->appnum, last = error_codes_last(), rank;
 	int rc = PMPI_Comm_get_attr(REAL(MPI_Comm, comm_of(a[0])->o.real), (int)a[1], &value, &flag);
 
 	if (rc != MPI_SUCCESS)
@@ -127,6 +128,8 @@ int64_t real_Comm_get_attr(const uint64_t *a)
 		rank = rank_out(*value);
 		value = &rank;
 	}
+	if ((int)a[1] == MPI_LASTUSEDCODE && error_codes_last())
+		value = &last;
 	put((void *)a[3], &flag, sizeof(flag));
 	if (flag && value)
 		put((void *)a[2], value, sizeof(*value));

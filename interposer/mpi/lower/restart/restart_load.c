@@ -64,6 +64,9 @@ static const char *call_again(struct entry *one)
 		why = restart_window_asked(one->index, a);
 	if (!why && (int)restart_silent_call(one->index, one->nargs, a))
 		why = restart_refuse(name, "it succeeded in the recording and fails now");
+	if (!why && (one->index == RDB_Add_error_class || one->index == RDB_Add_error_code) && one->nparts &&
+	    memcmp((void *)a[one->parts[0].place], one->parts[0].after, sizeof(int)))
+		why = restart_refuse(name, "an older rdb made other numbers");
 	for (uint32_t i = 0; !why && i < one->nparts; i++) {
 		char *now = (char *)a[one->parts[i].place];
 
