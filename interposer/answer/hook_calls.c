@@ -57,6 +57,10 @@ long hook_answered(struct event *ev)
 		return !RDB_IS_UPPER(A(2)) || A(3) > RDB_UPPER_END - A(2) ? -EFAULT : room() ? 0 : -ENOMEM;
 	case RDB_HOOKS_INCLUDE: return 0;
 	case RDB_HOOKS_DATA: return data(ev);
+	case RDB_HOOKS_IGNORED:
+		rdb_warn("rank %d: a callback after the %s has failed; the program goes on", lower.opt.rank,
+			 A(3) == RDB_AFTER_RESTART ? "restart" : "checkpoint");
+		return 0;
 	default: return -EINVAL;
 	}
 }

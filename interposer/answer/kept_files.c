@@ -287,14 +287,17 @@ static void one(struct kept *k, int dir, uint64_t path, bool follow, bool going)
 	add_link(k, full);
 }
 
-static void two(struct kept *k, int from_dir, uint64_t from, int to_dir, uint64_t to)
+/* `links`: what gets another name may have none yet (open(2), O_TMPFILE). */
+static void two(struct kept *k, int from_dir, uint64_t from, int to_dir, uint64_t to, bool links)
 {
 	char path[4096], full[4096];
-	if (!whole(to_dir, (const char *)to, false, full) || !whole(from_dir, (const char *)from, false, path) ||
-	    !look(k, full, true))
+	if (!whole(to_dir, (const char *)to, false, full))
+		return;
+	const bool named = whole(from_dir, (const char *)from, false, path);
+	if ((!named && !links) || !look(k, full, true))
 		return;
 	add_text(k, full);
-	add_text(k, path);
+	add_text(k, named ? path : full);
 	add_link(k, full);
 }
 
@@ -398,13 +401,15 @@ void kept_before(const struct event *ev, struct kept *k)
 	case SYS_symlinkat: one(k, (int)A(1), A(2), false, false); break;
 	case SYS_link:
 		linked(ev, k, AT_FDCWD, A(0), false);
-		/* fallthrough */
-	case SYS_rename: two(k, AT_FDCWD, A(0), AT_FDCWD, A(1)); break;
+		two(k, AT_FDCWD, A(0), AT_FDCWD, A(1), true);
+		break;
+	case SYS_rename: two(k, AT_FDCWD, A(0), AT_FDCWD, A(1), false); break;
 	case SYS_linkat:
 		linked(ev, k, (int)A(0), A(1), A(4) & AT_SYMLINK_FOLLOW);
-		/* fallthrough */
+		two(k, (int)A(0), A(1), (int)A(2), A(3), true);
+		break;
 	case SYS_renameat:
-	case SYS_renameat2: two(k, (int)A(0), A(1), (int)A(2), A(3)); break;
+	case SYS_renameat2: two(k, (int)A(0), A(1), (int)A(2), A(3), false); break;
 	default: break;
 	}
 }

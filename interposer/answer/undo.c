@@ -159,8 +159,19 @@ static int directory(char *out, size_t size)
 	return private_mkdir(out);
 }
 
+/* A restart says it, too: by an empty file, which a full disk still takes. */
 static void cannot(const char *what, int rc)
 {
+	static uint64_t marked;
+	const uint64_t about = undo_checkpoint() + 1;
+	char path[4096];
+	if (__atomic_exchange_n(&marked, about, __ATOMIC_RELAXED) != about &&
+	    (size_t)snprintf(path, sizeof(path), "%s/unnoted-%lu", lower.opt.dir, (unsigned long)about - 1) <
+		    sizeof(path)) {
+		const int fd = private_create(AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+	}
 	if (!__atomic_exchange_n(&undo.failed, true, __ATOMIC_RELAXED))
 		rdb_warn("%s: what the program changes in files after checkpoint %lu cannot be noted: %s; a restart "
 			 "from there or from an earlier one finds these files as they are then",

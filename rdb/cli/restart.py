@@ -26,7 +26,7 @@ from rdb.coordinate.coordinated import Together, choose_whole, none_taken, unrec
 from rdb.coordinate.newest import newest_with_checkpoint
 from rdb.environment import for_rdb_exec
 from rdb.errors import Unsupported, Usage
-from rdb.launch.command import chosen_mpi
+from rdb.launch.command import launched_mpi, restart_mpi
 from rdb.launch.hca import SOFT_DEVICE, hca_options
 from rdb.launch.limits import check_limit
 from rdb.launch.newjob import writing
@@ -73,8 +73,8 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
         raise Usage(f"--record off: {job.name} was recorded, and so are its branches", "drop it")
     common = _options(args)
     expand_if_needed(job)
-    mpi = chosen_mpi(args.mpi)
     plan = make_plan(job, args.rank, args.at)
+    mpi = _mpi(args, job, plan.launched)
     check_all_stored(job.path / "files")
     _say_lost(plan.lost)
     for rank, one in plan.ranks.items():
@@ -211,16 +211,16 @@ def _placement(args: argparse.Namespace, nranks: int, launched: bool, mpi: str |
 def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     """Restarts a job that ran without a log, from a checkpoint that all its ranks have."""
     common = _options(args)
-    mpi = chosen_mpi(args.mpi)
     check_all_stored(job.path / "files")
     one, lost = choose_whole(job, args.at)
     _say_lost(lost)
     launched = needs_launcher(job, one)
+    mpi = _mpi(args, job, launched)
     asked = _placement(args, one.nranks, launched, mpi)
     if args.plan:
         later = undone(job.path, one.number, one.nranks).later
         print("\n".join([*lines_of(job, one), *later.lines(), *placed_lines(asked)]))
-        _say_lost([*later.left, *later.refused])
+        _say_lost([*later.left, *([] if args.in_place else later.linked), *later.refused])
         return 0
     with alone_in_place(job.path, args.in_place):
         hosts = asked.names if asked.by_ssh else ()
@@ -251,6 +251,20 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
     return code
 
 
+def _mpi(args: argparse.Namespace, job: Job, launched: bool) -> str | None:
+    """The MPI to go on with: the job's own, unless the user names another or it is not here."""
+    before = str(job.rank(job.ranks[0]).meta.get("mpi", ""))
+    mpi = restart_mpi(args.mpi, before, launched and args.launcher != "srun")
+    now = launched_mpi(mpi) if launched and before else before
+    if now != before:
+        print(
+            f"rdb: the job ran over {before} and goes on over {now}: limits that the program has"
+            " asked for (such as the largest tag) may be lower, and reductions may round otherwise",
+            file=sys.stderr,
+        )
+    return mpi
+
+
 @contextmanager
 def _noted_unless_begun(job: Job, one: Together, branch: str) -> Iterator[None]:
     """Notes that a branch in which no rank has begun has not changed the job's files."""
@@ -275,7 +289,7 @@ def _roll_back(job: Job, one: Together, branch: str, in_place: bool, apart: bool
     for path in lives.of_same_files(job.path):
         _say_lost(finish(path))
     found = undone(job.path, one.number, one.nranks)
-    _say_lost(found.later.left)
+    _say_lost(found.later.left + ([] if in_place else found.later.linked))
     if found.later.refused:
         raise Unsupported(
             found.later.refused[0], "choose a later checkpoint, or run with a larger --kept-budget"
@@ -307,6 +321,7 @@ def _say_left(plan: Plan, in_place: bool) -> None:
     what = "its content at the cut is not known: the branch sees the current content"
     lines = [*(f"{path}: {what}" for path in plan.files.left), *plan.later.left]
     lines += plan.later.refused
+    lines += [] if in_place else plan.later.linked
     if in_place:
         lines += [
             f"{path}: it was written to after the cut; --in-place does not undo that"

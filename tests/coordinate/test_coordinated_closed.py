@@ -125,6 +125,43 @@ def test_the_plan_names_what_is_rolled_back(rounds: Rounds) -> None:
     assert f"file {work}/counter: 1 bytes, as it was at the cut" in lines
     assert f"file {work}/out-8: not there" in lines
     assert not any(f"{work}/out-5:" in line for line in lines)
+    plan = ("restart", "job", "--at", "ckpt:2", "--plan")
+    linked = f"{work}/counter: the file has 1 more name in other directories"
+    assert linked in rounds.job.rdb(*plan).stderr
+    assert linked not in rounds.job.rdb(*plan, "--in-place").stderr
+
+
+UNNOTED = """
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+int main(void)
+{
+    fclose(fopen("a", "w"));
+    puts("there");
+    fflush(stdout);
+    while (access("gate", F_OK))
+        usleep(1000);
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
+    return rename("a", "b") && access("b", F_OK);
+}
+"""
+
+
+def test_what_could_not_be_noted_is_said(tmp_path: Path, build_text: BuildText) -> None:
+    """rdb may write no more bytes to a file than the program may."""
+    program = build_text("unnoted", UNNOTED)
+    job = Running(tmp_path / "home", tmp_path, "job", "--", str(program))
+    job.until("there")
+    taken = job.rdb("checkpoint", "job", "--timeout", "90")
+    assert taken.returncode == 0, taken.stderr
+    (tmp_path / "gate").touch()
+    told = deadlines.communicate(job.process, DEADLINE_S)[1]
+    assert job.process.returncode == 0 and "cannot be noted: File too large" in told, told
+    again = job.rdb("restart", "job")
+    assert again.returncode == 0 and "rank 0 could not note all" in again.stderr, again.stderr
 
 
 def test_what_cannot_be_undone_is_said(tmp_path: Path) -> None:

@@ -40,9 +40,13 @@ def begin():
     os.mkdir("folder")
     write("folder/inner", "inner")
     os.symlink("cut", "link")
+    os.link("counter", "../counter")
 
 
 def change(number):
+    without_name = os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600)
+    os.link(f"/proc/self/fd/{without_name}", f"named-{number}", src_dir_fd=without_name)
+    os.close(without_name)
     if number == 1:
         os.remove("gone")
         os.rename("moved", "moved-2")

@@ -30,4 +30,6 @@ void undo_drop(uint64_t checkpoint)
 	if (list)
 		closedir(list);
 	rmdir(dir);
+	snprintf(path, sizeof(path), "%s/unnoted-%lu", lower.opt.dir, (unsigned long)checkpoint);
+	unlink(path);
 }

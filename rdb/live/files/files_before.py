@@ -230,6 +230,16 @@ class Names:
                 self._also_named(other, had, self._now(path))
         return self.known
 
+    def unknown_names(self) -> dict[str, int]:
+        """Of each file that had more names than are known now: one of these, and how many more."""
+        found: dict[tuple[int, int], tuple[str, int]] = {}
+        for path, had in self.attributes.items():
+            names = {path, *self.names[had.inode]}
+            there = [name for name in names if self._now(name).was is not Was.ABSENT]
+            if had.links > len(there):
+                found[had.inode] = path, had.links - len(there)
+        return dict(found.values())
+
     def _beside(self, linked: Mapping[str, Attributes]) -> None:
         """Finds further names of linked files: in the same directories, and among the branch's
         copies.

@@ -63,6 +63,8 @@ class LaterFiles:
     """Ranks that give each other the files in `given`."""
     shown: set[str] = field(default_factory=set)
     """Copies to name to the user, as the path has another content now."""
+    linked: list[str] = field(default_factory=list)
+    """Lines about files with names that a branch with copies does not know."""
     refused: list[str] = field(default_factory=list)
     """Lines about files that --kept-budget did not allow to keep."""
     users: dict[str, set[int]] = field(default_factory=dict)
@@ -200,6 +202,15 @@ def say_all(plan: LaterFiles, names: Names) -> None:
     _say_folders(plan, names.folders)
     _as_it_began(plan)
     _say_attributes(plan)
+    for path, more in sorted(names.unknown_names().items()):
+        say_linked(plan, path, more)
+
+
+def say_linked(plan: LaterFiles, path: str, more: int) -> None:
+    names = "1 more name" if more == 1 else f"{more} more names"
+    plan.linked.append(
+        f"{path}: the file has {names} in other directories: what is there now stays there"
+    )
 
 
 def _say_folders(plan: LaterFiles, folders: Mapping[str, Attributes]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from rdb.live.files.later_files import (
     LaterFiles,
     has_name,
     say_all,
+    say_linked,
     sort_out,
     write_later,
 )
@@ -29,7 +30,6 @@ _NOTE = struct.Struct("<II")  # struct undo_note
 _MAGIC = 0x6F646E75
 _CALL, _FAILED, _OWN, _UNSEEN = range(4)
 _TRUNCATE, _RENAMES = 76, (82, 264, 316)
-_FOLDER = re.compile(r"undo-(\d+)\Z")
 
 
 @dataclass(slots=True)
@@ -66,6 +66,10 @@ def undone(job: Path, number: int, nranks: int) -> Undone:
     for path in found.open:  # as it began with it, if it is a branch
         found.later.copies.pop(path, None)
         found.later.shown.discard(path)
+        with suppress(OSError):
+            more = os.stat(found.later.sources.get(path, path)).st_nlink - 1
+            if more > 0:
+                say_linked(found.later, path, more)
     return found
 
 
@@ -81,8 +85,15 @@ def _since(job: Path, number: int, nranks: int, plan: LaterFiles) -> list[Change
     after = check_reaches(job, number)
     changes: list[Change] = []
     for rank in range(nranks):
-        for one in _journals(job / f"rank-{rank}", number, after.number if after else None):
-            changes += _read(one, rank, plan)
+        folder, until = job / f"rank-{rank}", after.number if after else None
+        for one in _about(folder, "undo", number, until):
+            for journal in sorted(one.glob("journal-*")):
+                changes += _read(journal, rank, plan)
+        if any(_about(folder, "unnoted", number, until)):
+            plan.left.append(
+                f"rank {rank} could not note all that it changed in files since: some are as they "
+                "are now"
+            )
     if after is not None and after.path is not None:
         later = _since(after.path, 0, nranks, plan)
         # clocks may have been set between two lives, or be another host's
@@ -92,12 +103,12 @@ def _since(job: Path, number: int, nranks: int, plan: LaterFiles) -> list[Change
     return changes
 
 
-def _journals(folder: Path, number: int, until: int | None) -> Iterator[Path]:
-    """Those about the time after checkpoint NUMBER, and before checkpoint UNTIL."""
-    for below in folder.glob("undo-*"):
-        about = _FOLDER.match(below.name)
-        if about and int(about[1]) >= number and (until is None or int(about[1]) < until):
-            yield from sorted(below.glob("journal-*"))
+def _about(folder: Path, what: str, number: int, until: int | None) -> Iterator[Path]:
+    """Entries WHAT-N about the time after checkpoint NUMBER, and before checkpoint UNTIL."""
+    for below in folder.glob(f"{what}-*"):
+        about = below.name.removeprefix(f"{what}-")
+        if about.isdigit() and number <= int(about) and (until is None or int(about) < until):
+            yield below
 
 
 def _own(path: Path) -> dict[str, str]:
