@@ -65,11 +65,18 @@ contains
     end do
   end function
 
+  ! A failure of one afterwards changes nothing: rdb says so.
+  subroutine run_after(when)
+    integer, intent(in) :: when
+    if (.not. failed(when)) return
+    if (hooks(8, 0_c_long, int(when, c_long), 0_c_long) /= 0) continue
+  end subroutine
+
   logical function restarted()
     restarted = rdb_generation() /= seen
     if (.not. restarted) return
     seen = rdb_generation()
-    if (failed(rdb_after_restart)) continue
+    call run_after(rdb_after_restart)
   end function
 
   ! .true.: a checkpoint was taken, or asked for.
@@ -84,9 +91,7 @@ contains
       else
         rdb_safe_point = hooks(2, 0_c_long, 0_c_long, 0_c_long) == 0
       end if
-      if (.not. restarted()) then
-        if (failed(rdb_after_checkpoint)) continue
-      end if
+      if (.not. restarted()) call run_after(rdb_after_checkpoint)
     end if
     running = .false.
   end function

@@ -18,6 +18,7 @@ enum {
 	RDB_HOOKS_EXCLUDE,    /* address, length */
 	RDB_HOOKS_INCLUDE,    /* address */
 	RDB_HOOKS_DATA,       /* name, buffer, length */
+	RDB_HOOKS_IGNORED,    /* a callback after a checkpoint or a restart (which: enum rdb_when) has failed */
 };
 
 enum rdb_when { RDB_BEFORE_CHECKPOINT, RDB_AFTER_CHECKPOINT, RDB_AFTER_RESTART };
@@ -84,6 +85,13 @@ static inline int rdb_run_(enum rdb_when when)
 	return failed;
 }
 
+/* A failure of one afterwards changes nothing: rdb says so. */
+static inline void rdb_run_after_(enum rdb_when when)
+{
+	if (rdb_run_(when))
+		rdb_hooks_(RDB_HOOKS_IGNORED, NULL, (unsigned long)when, 0);
+}
+
 /* A place where callbacks may run and a checkpoint may be taken.  A program with callbacks has checkpoints nowhere else;
  * its ranks must all come to such places, equally often.  1: a checkpoint was taken, or asked for; 0: none was. */
 static inline int rdb_safe_point(void)
@@ -95,7 +103,7 @@ static inline int rdb_safe_point(void)
 	all->running = 1;
 	if (rdb_generation() != all->generation) {
 		all->generation = rdb_generation();
-		rdb_run_(RDB_AFTER_RESTART);
+		rdb_run_after_(RDB_AFTER_RESTART);
 	}
 	if (rdb_hooks_(RDB_HOOKS_POINT, NULL, 0, 0) == 1) {
 		if (rdb_run_(RDB_BEFORE_CHECKPOINT))
@@ -104,9 +112,9 @@ static inline int rdb_safe_point(void)
 			taken = rdb_hooks_(RDB_HOOKS_TAKE, NULL, 0, 0) == 0;
 		if (rdb_generation() != all->generation) {
 			all->generation = rdb_generation();
-			rdb_run_(RDB_AFTER_RESTART);
+			rdb_run_after_(RDB_AFTER_RESTART);
 		} else {
-			rdb_run_(RDB_AFTER_CHECKPOINT);
+			rdb_run_after_(RDB_AFTER_CHECKPOINT);
 		}
 	}
 	all->running = 0;

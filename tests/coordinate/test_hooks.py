@@ -35,17 +35,26 @@ def _end(job: Running) -> tuple[str, str]:
     return said, told
 
 
+LATE = "rank 0: a callback after the {} has failed; the program goes on"
+
+
 @pytest.mark.parametrize("threads", [(), ("threads",)], ids=["one", "threads"])
 def test_they_run_over_two_restarts(
     threads: tuple[str, ...], tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory that is excluded is in no image, and zero after a restart."""
+    """Memory that is excluded is in no image, and zero after a restart.
+
+    In the one with threads those afterwards fail, and rdb says so.
+    """
     program = str(build("hooks.c", "-pthread", f"-I{INCLUDE}"))
-    job = Running(tmp_path / "home", tmp_path, "job", "--", program, "on", "gate", *threads)
+    how = "late" if threads else "on"
+    job = Running(tmp_path / "home", tmp_path, "job", "--", program, how, "gate", *threads)
     _taken(job)
     image = tmp_path / "home" / "job" / "rank-0" / "ckpt-000001.img"
     assert image.stat().st_size < 8 << 20
-    assert _over(_end(job)[0]) == "over: before some, after some, restarted 0, generation 0, kept"
+    said, told = _end(job)
+    assert _over(said) == "over: before some, after some, restarted 0, generation 0, kept"
+    assert (LATE.format("checkpoint") in told) == bool(threads)
     (tmp_path / "gate").unlink()
     monkeypatch.setenv("RDB_DATA_answer", "42")
     again = Running(tmp_path / "home", tmp_path, "again", restart="job")
@@ -57,6 +66,7 @@ def test_they_run_over_two_restarts(
     monkeypatch.delenv("RDB_DATA_answer")
     twice = job.rdb("restart", "again")
     assert "restarted: generation 2, before 2, given nothing" in twice.stdout
+    assert (LATE.format("restart") in twice.stderr) == bool(threads)
     assert _over(twice.stdout) == "over: before some, after none, restarted 2, generation 2, zeros"
 
 
@@ -168,4 +178,5 @@ def test_fortran_and_python_have_them(tmp_path: Path) -> None:
         assert _over(_end(job)[0]) == first
         again = job.rdb("restart", name)
         assert _over(again.stdout) == second, again.stderr
+        assert (LATE.format("restart") in again.stderr) == (name == "f")
         (tmp_path / "gate").unlink()

@@ -13,7 +13,7 @@ contains
   end function
   integer function on_restart()
     restarts = restarts + 1
-    on_restart = 0
+    on_restart = 1 ! it has failed
   end function
 end module
 
