@@ -16,6 +16,7 @@
 #include "base/limit.h"
 #include "base/probe.h"
 #include "base/pids.h"
+#include "restart/checkpoint/next_program.h"
 #include "task/thread.h"
 
 static void __attribute__((noreturn)) usage(void)
@@ -105,6 +106,31 @@ static const char *give_filters(unsigned to, char room[NUMBER_TEXT])
 	if (fd < 0)
 		rdb_fatal("the program's filters (seccomp) cannot be handed on: %s", strerror(-fd));
 	snprintf(room, NUMBER_TEXT, "%d:%lx", fd, (unsigned long)newest);
+	return room;
+}
+
+/* A descriptor (restart/checkpoint/next_program.h) */
+static void take_left(const char *text)
+{
+	const int rc = next_program_take_over((int)strtol(text, NULL, 10));
+	if (rc) {
+		fprintf(stderr, "rdb: what the program before has left cannot be read: %s\n", strerror(-rc));
+		exit(125);
+	}
+}
+
+static const char *give_left(unsigned to, char room[NUMBER_TEXT])
+{
+	static int fd;
+	(void)to;
+	if (!coordinating())
+		return NULL;
+	if (fd > 0) /* an execve has failed since */
+		lower_fd_close(fd);
+	fd = next_program_hand_on();
+	if (fd < 0)
+		rdb_fatal("what the program leaves to the next one cannot be handed on: %s", strerror(-fd));
+	snprintf(room, NUMBER_TEXT, "%d", fd);
 	return room;
 }
 

@@ -43,6 +43,7 @@ HEAD = """
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
@@ -283,8 +284,27 @@ KINDS = [
     Kind(
         "timerfd-expired",
         """int t = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK); uint64_t v;
-        struct itimerspec i = {{0, 0}, {0, 1}}; timerfd_settime(t, 0, &i, NULL); usleep(2000);""",
-        "SAY(read(t, &v, 8)); SAY(v); SAY_ERROR(read(t, &v, 8));",
+        struct itimerspec i = {{0, 0}, {0, 1}}, r; timerfd_settime(t, 0, &i, NULL);
+        int p = timerfd_create(CLOCK_MONOTONIC, 0); i.it_interval.tv_sec = 1000;
+        timerfd_settime(p, 0, &i, NULL); usleep(2000);""",
+        """SAY(read(t, &v, 8)); SAY(v); SAY_ERROR(read(t, &v, 8)); SAY(read(p, &v, 8)); SAY(v);
+        timerfd_gettime(p, &r); SAY(r.it_value.tv_sec > 500);""",
+    ),
+    Kind(
+        "timerfd-real-time",
+        """int t = timerfd_create(CLOCK_REALTIME, 0), a = timerfd_create(CLOCK_BOOTTIME_ALARM, 0);
+        struct timespec n; clock_gettime(CLOCK_REALTIME, &n);
+        struct itimerspec i = {{7, 0}, {n.tv_sec + 500, 0}}, r;
+        timerfd_settime(t, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &i, NULL);
+        i.it_value.tv_sec = 500; timerfd_settime(a, 0, &i, NULL);""",
+        """struct timespec m; clock_gettime(CLOCK_REALTIME, &m); timerfd_gettime(t, &r);
+        double first = m.tv_sec + m.tv_nsec / 1e9, left = r.it_value.tv_sec +
+            r.it_value.tv_nsec / 1e9; clock_gettime(CLOCK_REALTIME, &m);
+        double last = m.tv_sec + m.tv_nsec / 1e9;
+        SAY(first + left < n.tv_sec + 500.001); SAY(last + left > n.tv_sec + 499.999);
+        sprintf(text, "/proc/self/fdinfo/%d", t); int f = open(text, O_RDONLY); got(f);
+        printf("%.19s", strstr(text, "settime flags:")); timerfd_gettime(a, &r);
+        SAY(r.it_interval.tv_sec);""",
     ),
     Kind(
         "posix-timer",
@@ -347,6 +367,29 @@ KINDS = [
         """getrlimit(RLIMIT_NOFILE, &l); SAY(l.rlim_cur); getrlimit(RLIMIT_STACK, &l);
         SAY(l.rlim_cur); getrlimit(RLIMIT_CORE, &l); SAY(l.rlim_cur); SAY(l.rlim_max);""",
     ),
+    Kind(
+        "next-program",
+        """if (!getenv("NEXT")) {
+            setenv("NEXT", "1", 1); nice(3); syscall(SYS_ioprio_set, 1, 0, 2 << 13 | 6);
+            cpu_set_t c; CPU_ZERO(&c); CPU_SET(sched_getcpu(), &c);
+            sched_setaffinity(0, sizeof(c), &c);
+            struct rlimit l; getrlimit(RLIMIT_NOFILE, &l); l.rlim_cur = 100;
+            setrlimit(RLIMIT_NOFILE, &l); prctl(PR_SET_PDEATHSIG, SIGUSR2);
+            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); prctl(PR_SET_CHILD_SUBREAPER, 1);
+            personality(ADDR_NO_RANDOMIZE); int f = open("/proc/self/oom_score_adj", O_WRONLY);
+            write(f, "500", 3); close(f); eventfd(5, 0); int p[2]; pipe(p); write(p[1], "in", 2);
+            open("/", O_RDONLY | O_CLOEXEC); f = open("input", O_RDWR | O_CREAT, 0600);
+            write(f, "0123456789", 10); lseek(f, 4, SEEK_SET); dup2(f, 0); close(f);
+            execl("/proc/self/exe", "next", NULL); }""",
+        """uint64_t v; SAY(getpriority(PRIO_PROCESS, 0)); SAY(syscall(SYS_ioprio_get, 1, 0));
+        cpu_set_t c; sched_getaffinity(0, sizeof(c), &c); SAY(CPU_COUNT(&c));
+        struct rlimit l; getrlimit(RLIMIT_NOFILE, &l); SAY(l.rlim_cur);
+        int s = 0; prctl(PR_GET_PDEATHSIG, &s); SAY(s); prctl(PR_GET_CHILD_SUBREAPER, &s); SAY(s);
+        SAY(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)); SAY(personality(0xffffffff));
+        SAY(read(3, &v, 8)); SAY(v); SAY(got(4)); puts(text); SAY(fcntl(6, F_GETFD));
+        SAY(got(0)); puts(text); s = open("/proc/self/oom_score_adj", O_RDONLY); got(s);
+        puts(text);""",
+    ),
     Kind("umask", "umask(027);", "SAY(umask(0));"),
     Kind(
         "directory",
@@ -397,6 +440,21 @@ KINDS = [
         }""",
     ),
     Kind(
+        "interrupted-thread",  # at once: the first thread is in no call
+        """pthread_t t; signal(SIGUSR1, hit); pthread_create(&t, NULL, run, NULL);
+        while (!tid) usleep(1000);
+        do {
+            sprintf(name, "/proc/self/task/%d/stat", tid); int f = open(name, O_RDONLY); got(f);
+            close(f);
+        } while (!strstr(text, ") S "));
+        puts("there"); fflush(stdout); while (access("gate", F_OK)) {}
+        pthread_kill(t, SIGUSR1); pthread_join(t, NULL);""",
+        "SAY(woken);",
+        "",
+        """static volatile int tid, woken; static char name[64]; static void hit(int s) {}
+        static void *run(void *p) { tid = gettid(); pause(); woken = 1; return NULL; }""",
+    ),
+    Kind(
         "robust-mutex",
         """pthread_mutexattr_t a; pthread_mutexattr_init(&a);
         pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST); pthread_mutex_init(&m, &a);
@@ -433,8 +491,11 @@ KINDS = [
     ),
     Kind(
         "directory-stream",
-        'mkdir("d", 0700); int d = open("d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);',
-        'SAY(mkdirat(d, "e", 0700)); SAY(fcntl(d, F_GETFD)); SAY_ERROR(access("d/e", F_OK));',
+        """mkdir("d", 0700); int d = open("d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        SAY(syscall(SYS_getdents64, d, text, 256) > 0);""",
+        """SAY(syscall(SYS_getdents64, d, text, 256)); lseek(d, 0, SEEK_SET);
+        SAY(syscall(SYS_getdents64, d, text, 256) > 0);
+        SAY(mkdirat(d, "e", 0700)); SAY(fcntl(d, F_GETFD)); SAY_ERROR(access("d/e", F_OK));""",
     ),
     Kind(
         "path-only",

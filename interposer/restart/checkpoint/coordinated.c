@@ -20,6 +20,7 @@
 #include "restart/files/own_numbers.h"
 #include "restart/sockets/kernel_sockets.h"
 #include "restart/checkpoint/objections.h"
+#include "restart/process/identity.h"
 #include "restart/process/scheduling.h"
 #include "restart/sockets/socket_ends.h"
 #include "task/signals.h"
@@ -152,6 +153,7 @@ void coordinated_begin(void)
 		coordinated_join();
 	own_numbers_begin();
 	scheduling_begin();
+	identity_begin();
 	set_state(BOARD_RUNS);
 	interval_begin(own.cost_s);
 }

@@ -33,7 +33,7 @@ uint64_t coordinated_newest(void);
 bool coordinated_due(void);
 
 #define STATE_MAGIC 0x657461746262646cull
-#define STATE_VERSION 13
+#define STATE_VERSION 14
 struct state_head {
 	uint64_t magic;
 	uint32_t version, check; /* crc32c_data of all of the file, with 0 in its place */

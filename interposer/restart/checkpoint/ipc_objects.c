@@ -4,6 +4,7 @@
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 #include "base/lower.h"
 #include "task/thread.h"
 
@@ -72,6 +73,16 @@ void ipc_objects_syscall(const struct event *ev)
 	case SYS_shmat: note(SYS_shmctl, (int)ev->args[0]); break;
 	default: break;
 	}
+}
+
+bool ipc_objects_hand_on(int fd)
+{
+	return write(fd, &used, sizeof(used)) == (ssize_t)sizeof(used);
+}
+
+bool ipc_objects_inherit(int fd)
+{
+	return read(fd, &used, sizeof(used)) == (ssize_t)sizeof(used);
 }
 
 const char *ipc_objects_refuse(void)

@@ -11,6 +11,7 @@
 #include "restart/checkpoint/ipc_objects.h"
 #include "restart/files/kernel_files.h"
 #include "restart/memory/own_shared.h"
+#include "restart/process/identity.h"
 #include "restart/process/posix_timers.h"
 #include "base/descriptors.h"
 #include "base/monotonic.h"
@@ -78,10 +79,13 @@ const char *objections(void)
 		return "it is inside a callback from a library";
 	if (waited_for(P_ALL, 0))
 		return child();
+	const char *refused = identity_refuses();
+	if (refused)
+		return refused;
 	if (posix_timers_look(timers, POSIX_TIMERS) < 0)
 		return "the kernel does not list its timers of timer_create(2)";
 	const struct stat *nameless;
-	const char *refused = own_shared_refuses();
+	refused = own_shared_refuses();
 	if (!refused)
 		refused = kernel_files_look();
 	for (unsigned i = 0; !refused && (nameless = kernel_files_nameless(&i));)

@@ -22,6 +22,7 @@ static struct {
 		dev_t dev;
 		ino_t ino;
 	} standard[3];
+	bool inherited;
 } own;
 
 static void mine(int64_t fd, bool is)
@@ -42,6 +43,11 @@ static bool restored(int fd)
 void own_numbers_begin(void)
 {
 	struct stat st;
+	for (int fd = 0; fd < NUMBERS && own.inherited; fd++)
+		if (own.of[fd] && fcntl(fd, F_GETFD) < 0) /* execve(2) has closed it */
+			own.of[fd] = NOT_OWN;
+	if (own.inherited)
+		return;
 	for (int fd = 0; fd < lower.lowest_fd && fd < NUMBERS; fd++)
 		/* a launcher's pipes and sockets, which it has left open, mean nothing to the program */
 		mine(fd, lower.opt.from_image
@@ -52,6 +58,17 @@ void own_numbers_begin(void)
 			own.standard[fd].dev = st.st_dev;
 			own.standard[fd].ino = st.st_ino;
 		}
+}
+
+bool own_numbers_hand_on(int fd)
+{
+	return write(fd, &own, sizeof(own)) == (ssize_t)sizeof(own);
+}
+
+bool own_numbers_inherit(int fd)
+{
+	own.inherited = read(fd, &own, sizeof(own)) == (ssize_t)sizeof(own);
+	return own.inherited;
 }
 
 void own_numbers_closing(const struct event *ev)

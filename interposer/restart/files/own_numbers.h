@@ -11,6 +11,9 @@ enum own_number {
 
 /* Before the program runs: marks what it has inherited. */
 void own_numbers_begin(void);
+/* What the next program of the process has from the one before. */
+bool own_numbers_hand_on(int fd);
+bool own_numbers_inherit(int fd);
 /* Before a system call of the program: the numbers that it closes may be given to another thread at once. */
 void own_numbers_closing(const struct event *ev);
 /* After a system call that succeeded. */

@@ -11,6 +11,7 @@
 #include "restart/copies/mapped_files.h"
 #include "restart/files/open_files.h"
 #include "restart/process/attributes.h"
+#include "restart/process/identity.h"
 #include "restart/process/posix_timers.h"
 #include "restart/process/sent_signals.h"
 #include "restart/memory/shared_again.h"
@@ -116,6 +117,7 @@ static void after_syscall(const struct event *ev)
 	own_numbers_syscall(ev);
 	ipc_objects_syscall(ev);
 	attributes_syscall(ev);
+	identity_syscall(ev);
 }
 
 static void at_event(ucontext_t *uc)

@@ -1,6 +1,7 @@
 #include "restart/process/attributes.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -10,9 +11,9 @@
 #include "restart/base/cut.h"
 #include "task/thread.h"
 
-enum { LIMITS = RLIM_NLIMITS, REAPER = 0 };
+enum { LIMITS = RLIM_NLIMITS, REAPER = 0, PERSONALITY = -1 };
 
-/* Attributes that prctl(2) sets to a number.  `inherited`: a child has them, too. */
+/* Attributes that prctl(2) sets to a number, and personality(2).  `inherited`: a child has them, too. */
 static const struct {
 	int option;
 	bool inherited;
@@ -23,6 +24,7 @@ static const struct {
 	{PR_SET_NO_NEW_PRIVS, true, "the ban of new privileges (PR_SET_NO_NEW_PRIVS)"},
 	{PR_SET_THP_DISABLE, true, "the ban of huge pages (PR_SET_THP_DISABLE)"},
 	{PR_SET_TIMERSLACK, true, "its timer slack (PR_SET_TIMERSLACK)"},
+	{PERSONALITY, true, "its personality(2)"},
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
@@ -66,19 +68,26 @@ static void limited(uint64_t which, const struct rlimit *now)
 	all.limit[which].now = *now;
 }
 
+static void asked(int option, uint64_t value)
+{
+	for (unsigned i = 0; i < KINDS; i++)
+		if (kinds[i].option == option) {
+			all.kind[i].asked = true;
+			all.kind[i].value = value;
+			if (i == REAPER)
+				reaps(value);
+		}
+}
+
 void attributes_syscall(const struct event *ev)
 {
 	const uint64_t *a = ev->args;
 	attributes_begin();
 	switch (ev->nr) {
-	case SYS_prctl:
-		for (unsigned i = 0; i < KINDS; i++)
-			if (kinds[i].option == (int)a[0]) {
-				all.kind[i].asked = true;
-				all.kind[i].value = a[1];
-				if (i == REAPER)
-					reaps(a[1]);
-			}
+	case SYS_prctl: asked((int)a[0], a[1]); break;
+	case SYS_personality:
+		if (a[0] != 0xffffffff) /* else it asks only */
+			asked(PERSONALITY, a[0]);
 		break;
 	case SYS_setsid: all.session = all.group = true; break;
 	case SYS_setpgid:
@@ -146,7 +155,9 @@ bool attributes_from(const void *bytes, uint64_t len)
 void attributes_restore(void)
 {
 	for (unsigned i = 0; i < KINDS; i++)
-		if (all.kind[i].asked && prctl(kinds[i].option, all.kind[i].value, 0, 0, 0))
+		if (all.kind[i].asked &&
+		    (kinds[i].option == PERSONALITY ? personality(all.kind[i].value)
+						    : prctl(kinds[i].option, all.kind[i].value, 0, 0, 0)) < 0)
 			rdb_warn("rank %d: %s cannot be set again: %s", lower.opt.rank, kinds[i].what, strerror(errno));
 	for (unsigned i = 0; i < LIMITS; i++) {
 		const struct rlimit *now = &all.limit[i].now;

@@ -1,28 +1,38 @@
 #include "restart/process/scheduling.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 #include "restart/base/branch_file.h"
 #include "restart/base/cut.h"
 #include "answer/process.h"
+#include "base/descriptors.h"
 #include "task/thread.h"
 
-enum { THREADS = 4096, MASK_BYTES = 128, AFFINITY = 1, POLICY = 2, NICE = 4, PARAM = 8, MORE = 16 };
+enum { THREADS = 4096, MASK_BYTES = 128, AFFINITY = 1, POLICY = 2, NICE = 4, PARAM = 8, MORE = 16, IO = 32, OOM = 64 };
+
+#define OOM_FILE "/proc/self/oom_score_adj"
+enum { IO_PROCESS = 1 }; /* ioprio_set(2), IOPRIO_WHO_PROCESS */
 
 /* What one thread has asked for; tid: as the program knows it. */
 struct asked {
 	int32_t tid;
 	uint32_t what, mask_len; /* PARAM: a priority in whatever policy it has; MORE: what is not kept */
 	int32_t policy, priority, nice;
+	int32_t io;  /* ioprio_set(2) */
+	int32_t oom; /* proc_pid_oom_score_adj(5), of the process; without a log */
 	uint8_t mask[MASK_BYTES];
 };
 
 static struct {
 	struct asked list[THREADS];
 	size_t n;
-	bool begun;
+	bool begun, inherited;
 	struct asked given; /* what the launcher has given the process */
 } all;
 
@@ -116,6 +126,13 @@ void scheduling_syscall(const struct event *ev)
 			one->nice = (int32_t)ev->args[2];
 		}
 		break;
+	case SYS_ioprio_set:
+		if (ev->args[0] == IO_PROCESS) {
+			one = of(ev->args[1], true);
+			one->what |= IO;
+			one->io = (int32_t)ev->args[2];
+		}
+		break;
 	case SYS_clone:
 	case SYS_clone3: inherit(ev); break;
 	case SYS_exit:
@@ -133,6 +150,25 @@ void scheduling_save(void)
 		branch_file_save("scheduling", all.list, all.n * sizeof(*all.list));
 }
 
+static int32_t oom_now(void)
+{
+	char text[16] = "";
+	const int fd = descriptor_open(AT_FDCWD, OOM_FILE, O_RDONLY | O_CLOEXEC, 0);
+	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	return n > 0 ? (int32_t)strtol(text, NULL, 10) : 0;
+}
+
+static long oom_set(int32_t to)
+{
+	const int fd = descriptor_open(AT_FDCWD, OOM_FILE, O_WRONLY | O_CLOEXEC, 0);
+	const long rc = fd < 0 ? fd : dprintf(fd, "%d", to) < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 /* Reads what the kernel has now. */
 static void look_at(long tid, struct asked *one)
 {
@@ -142,12 +178,27 @@ static void look_at(long tid, struct asked *one)
 	raw_syscall(SYS_sched_getparam, tid, (long)&one->priority, 0, 0, 0, 0);
 	/* getpriority(2): the system call returns 20 minus the nice value */
 	one->nice = 20 - (int32_t)raw_syscall(SYS_getpriority, PRIO_PROCESS, tid, 0, 0, 0, 0);
+	one->io = (int32_t)raw_syscall(SYS_ioprio_get, IO_PROCESS, tid, 0, 0, 0, 0);
+	one->oom = oom_now();
 }
 
 void scheduling_begin(void)
 {
+	if (all.inherited)
+		return;
 	all.given = (struct asked){0};
 	look_at(0, &all.given);
+}
+
+bool scheduling_hand_on(int fd)
+{
+	return write(fd, &all.given, sizeof(all.given)) == (ssize_t)sizeof(all.given);
+}
+
+bool scheduling_inherit(int fd)
+{
+	all.inherited = read(fd, &all.given, sizeof(all.given)) == (ssize_t)sizeof(all.given);
+	return all.inherited;
 }
 
 int scheduling_look(struct table *out)
@@ -162,6 +213,10 @@ int scheduling_look(struct table *out)
 			one.what |= POLICY;
 		if (one.nice != all.given.nice)
 			one.what |= NICE;
+		if (one.io != all.given.io)
+			one.what |= IO;
+		if (one.oom != all.given.oom)
+			one.what |= OOM;
 		if (one.what)
 			rc = table_add(out, &one, sizeof(one));
 	}
@@ -219,5 +274,10 @@ void scheduling_restore(void)
 			    raw_syscall(SYS_sched_setscheduler, tid, one->policy, (long)&one->priority, 0, 0, 0));
 		if (one->what & NICE)
 			say("its nice values", raw_syscall(SYS_setpriority, PRIO_PROCESS, tid, one->nice, 0, 0, 0));
+		if (one->what & IO)
+			say("its priority of input and output",
+			    raw_syscall(SYS_ioprio_set, IO_PROCESS, tid, one->io, 0, 0, 0));
+		if (one->what & OOM)
+			say("its " OOM_FILE, oom_set(one->oom));
 	}
 }

@@ -11,9 +11,12 @@ void scheduling_syscall(const struct event *ev);
 void scheduling_save(void);
 void scheduling_restore(void);
 
-/* Without a log.  scheduling_begin(): notes what the launcher has given the process.  scheduling_look(): what its
- * threads have that differs (0 or -errno).  scheduling_from(): in a restart, takes what scheduling_restore() is to ask
- * for; false: it is damaged. */
+/* Without a log.  scheduling_begin(): notes what the launcher has given the process; scheduling_hand_on(),
+ * scheduling_inherit(): its next program has that from the one before.  scheduling_look(): what its threads have that
+ * differs (0 or -errno).  scheduling_from(): in a restart, takes what scheduling_restore() is to ask for; false: it is
+ * damaged. */
 void scheduling_begin(void);
+bool scheduling_hand_on(int fd);
+bool scheduling_inherit(int fd);
 int scheduling_look(struct table *out);
 bool scheduling_from(const void *bytes, size_t len);

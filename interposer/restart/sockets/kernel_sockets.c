@@ -4,12 +4,15 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
+#include <poll.h>
 #include <linux/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "restart/base/cut.h"
 #include "restart/sockets/sockets.h"
@@ -125,6 +128,20 @@ static const struct {
 	{IPPROTO_IPV6, IPV6_RECVPKTINFO},
 };
 
+/* SO_GET_FILTER: the number of instructions; EACCES: the filter is one of bpf(2). */
+static bool filtered(int fd)
+{
+	socklen_t len = 0;
+	return getsockopt(fd, SOL_SOCKET, SO_GET_FILTER, NULL, &len) ? errno == EACCES : len > 0;
+}
+
+/* tcp(7), unix(7): is there a byte of MSG_OOB?  The ones around it can be written again, but not with it. */
+static bool urgent(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLPRI};
+	return raw_syscall(SYS_poll, (long)&p, 1, 0, 0, 0, 0) == 1 && p.revents & POLLPRI;
+}
+
 /* Keeps the options that differ from those of a new socket of its kind. */
 static const char *look_at_options(struct sock *s, int fd)
 {
@@ -138,6 +155,8 @@ static const char *look_at_options(struct sock *s, int fd)
 			room &= option(s, told[i].level, told[i].name, &value, sizeof(value));
 	}
 	close(fresh);
+	if (filtered(fd))
+		return cannot(fd, "with a filter (SO_ATTACH_FILTER, SO_ATTACH_BPF)");
 	struct linger linger = {0};
 	struct timeval tv;
 	struct in_addr from = {0};
@@ -280,6 +299,10 @@ const char *kernel_sockets_look(int fd, struct opened *f)
 	int waiting = 0;
 	if (!why && type != SOCK_STREAM && !ioctl(fd, SIOCINQ, &waiting) && waiting)
 		why = cannot(fd, "with unread messages");
+	if (!why && type == SOCK_STREAM && urgent(fd))
+		why = cannot(fd, "with an urgent byte (MSG_OOB)");
+	if (!why && inet && type == SOCK_DGRAM && number_of(fd, IPPROTO_UDP, UDP_CORK))
+		why = cannot(fd, "that holds back what is written to it (UDP_CORK)");
 	if (why)
 		return why;
 	return family == AF_UNIX     ? look_at_unix(s, fd)

@@ -1,0 +1,7 @@
+/* Without a log: what a program that replaces itself (execve(2)) leaves to the next one, for that one's checkpoints. */
+#pragma once
+
+/* The descriptor of a file that holds it, or -errno. */
+int next_program_hand_on(void);
+/* Reads that file, and closes it. 0 or -errno. */
+int next_program_take_over(int fd);
