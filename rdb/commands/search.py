@@ -125,11 +125,11 @@ async def bisect(session: Session, expression: str) -> Outcome | Bisected:
 
     EXPR is a condition that is true at the start and false at the end of the recording, or of the
     events in POS..POS. The answer was verified: true just before, false just after. If EXPR changed
-    several times, halving the events finds an early change, and then the first one between its two
-    events; with `--last` it finds a late change, and then the last one there. DEPTH is
-    `instruction` (just before the instruction that made it false), `statement` (the beginning of
-    that statement) or `event` (the event before). Names mean the variables of the innermost
-    function of the program's own that has them; the answer names that function.
+    several times, halving the events finds one change, and looking at each event before that, for
+    some seconds, the first; with `--last` it finds a late change, the last between two events.
+    DEPTH is `instruction` (just before the instruction that made it false), `statement` (the
+    beginning of that statement) or `event` (the event before). Names mean the variables of the
+    innermost function of the program's own that has them; the answer names that function.
     `FUNCTION::VARIABLE` names a local. `allfinite(a)`, `all(a > 0)`, `max(abs(u)) < 1e6` and their
     like (docs/answers.md) ask about all elements of an array, and name the bad one. A constant is
     an error; quotes around all of EXPR mean what they mean in a shell. `--all-ranks` puts all ranks

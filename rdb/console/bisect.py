@@ -257,6 +257,8 @@ def _lines(answer: Found) -> Iterator[str]:
         yield "between the two it had no value wherever it was looked at"
     if answer.earlier is not None:
         yield f"before it was true: {answer.earlier}"
+    if answer.before_it is not None:
+        yield f"before this {answer.before_it}"
     if answer.again is not None:
         yield f"true again at event {answer.again}"
     if answer.undefined:

@@ -81,6 +81,8 @@ class Found:
     """A text: it was false before it was true."""
     again: int | None = None
     """A later event at which it is true."""
+    before_it: str | None = None
+    """A text: at which events before the statement it was found to be not false."""
     elements: tuple[str, ...] = ()
     """Array elements that made it false: `density(3,7) = NaN`."""
     operands: tuple[tuple[int, int], ...] = ()
@@ -335,6 +337,7 @@ def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
         operands=tuple((address, length) for address, length in raw["operands"]),
         earlier=raw["earlier"],
         again=raw["again"],
+        before_it=raw["before_it"],
         undefined=raw["undefined"],
         why_undefined=raw["why_undefined"],
     )

@@ -9,7 +9,7 @@ import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import Gdb, Recorded
 
-LINE = "moments.c:13"
+LINE = "moments.c:14"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,24 @@ def test_it_is_found(gdb: Gdb) -> None:
         gdb.run("goto end")
 
 
+def test_the_first_of_several(gdb: Gdb) -> None:
+    """Halving finds a later change: the variable is false from turn 100 or 120 on, too."""
+    for expression, turn, known in (
+        (
+            "value < 120",
+            77,
+            r"at none of the \d+ events from 0 on, at none of 76 changes between them",
+        ),
+        ("brief == 0", 50, r"at none of the \d+ events from 0 on, at no change between them"),
+    ):
+        said = gdb.run(f"bisect {expression}")
+        assert int(gdb.value("turn")) == turn, said
+        assert re.search(rf"^Before this false {known}$", said, re.MULTILINE), said
+        gdb.run("goto end")
+    late = gdb.run("bisect value < 120 --last")
+    assert int(gdb.value("turn")) > 100 and "Before this" not in late, late
+
+
 def test_it_is_found_although_false_at_first(gdb: Gdb) -> None:
     said = gdb.run("bisect early < 95")
     assert f"Changed by {LINE}" in said, said
@@ -44,7 +62,7 @@ def test_it_is_found_although_false_at_first(gdb: Gdb) -> None:
 def test_it_is_found_between_events(gdb: Gdb) -> None:
     for flag, turn in (("", 50), ("--last", 60)):
         said = gdb.run(f"bisect brief + inner - inner < 5 {flag}")
-        assert "Changed by moments.c:19" in said and "Was = 1\nNow = 0\n" in said, said
+        assert "Changed by moments.c:20" in said and "Was = 1\nNow = 0\n" in said, said
         assert int(gdb.value("turn")) == turn
         gdb.run("goto end")
     assert "changes between" not in gdb.fails("bisect brief < 5 --depth event")
@@ -57,6 +75,13 @@ def test_how_many_were_looked_at(gdb: Gdb) -> None:
     assert f"; false at none of the {last + 1} events from 0 on, at none of 150 changes " in said
     said = gdb.fails("bisect value < 600 --from 20 --to 90")
     assert "; false at none of the 71 events from 20 on, at none of " in said
+
+
+def test_memory_that_is_unmapped_at_the_end(gdb: Gdb) -> None:
+    assert "at none of 3 changes between them" in gdb.fails("bisect page[0] < 9")
+    gdb.run("goto 20")
+    gdb.run("watch page[0] if page[0] > 3")
+    assert "Watchpoint" not in gdb.run("continue")
 
 
 def test_one_of_thousands_of_changes(gdb: Gdb, recorded: Recorded) -> None:

@@ -100,14 +100,31 @@ extern "C" int work(int step)
 
 FORTRAN = """
 module physics
+  interface
+    module integer function counted(n)
+      integer, intent(in) :: n
+    end function
+  end interface
 contains
   integer function leaf(step)
     integer, intent(in) :: step
     integer :: Volume
     volume = 40 - step * step
-    leaf = volume / (step + 1)
+    block
+      integer :: inner
+      inner = volume / (step + 1)
+      leaf = inner + counted(step)
+    end block
   end function
 end module
+submodule (physics) sub
+contains
+  module procedure counted
+    integer :: left
+    left = 20 - n
+    counted = 0 * left
+  end procedure
+end submodule
 integer(4) function work(step) bind(c)
   use physics
   integer(4), value :: step
@@ -172,9 +189,14 @@ def test_fortran(tmp_path: Path) -> None:
     if shutil.which("gfortran") is None:
         pytest.skip("no gfortran")
     job = Built(tmp_path, ".f90", FORTRAN, "gfortran", "-O0")
-    said = job.bisect("volume > 0", 1)
-    assert "volume is a local of physics::leaf (work.f90:6)" in said
-    assert "work.f90:7" in job.bisect("leaf::volume > 0")
+    for name, of, line, changes in (
+        ("volume", "physics::leaf", 11, 12),
+        ("inner", "physics::leaf", 14, 15),  # in a block
+        ("left", "counted", 23, 24),  # in a submodule
+    ):
+        said = job.bisect(f"{name} > 0", 1)
+        assert f"{name} is a local of {of} (work.f90:{line}); write {of}::{name}" in said
+        assert f"work.f90:{changes}" in job.bisect(f"{of}::{name} > 0")
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ from typing import Any
 import gdb
 
 from .. import link
-from ..search import edges, gaps, searching
+from ..search import edges, gaps, one_by_one, searching
 from ..search.evaluate import Judge
-from ..search.predicate_events import Search
 from ..state import history, place
 from ..values import quoting
 from ..values.lookups import Undefined
@@ -23,7 +22,8 @@ _USAGE = (
     "bisect EXPRESSION [--first|--last] [--from POSITION] [--to POSITION] "
     "[--depth event|statement|instruction] [--jobs N] [--json] [--progress]"
 )
-_MOST = (20_000, 500)  # events looked at, where a change may have been passed over
+_EVENTS_MAX = 20_000  # in which changes between events are sought
+_CHECK_S = 5.0  # for what is before a change
 _BINDING = 0.05  # share of the progress for binding the names
 # Errors that are the result of the search: there is no such change, or it cannot be searched.
 _NOWHERE = (link.Refused, quoting.Constant, quoting.Unreadable, Undefined)
@@ -37,8 +37,8 @@ class Bisect(Command):
     Its names mean what they mean in the innermost frame of the program's own code that has them, or
     in the frame of a library that you have selected; the answer says which variables those are.
     Searches the recording, or the events in POS..POS, for where it is true and then false.  If
-    that happened several times, the search finds an early change by halving the events, and then
-    the first one between its two events; with --last a late change, and then the last one there.
+    that happened several times, halving the events finds one change, and looking at each event
+    before that, for some seconds, the first; with --last a late one, the last between two events.
     --depth says where the rank stands then: just before the instruction that made it false (the
     default), at the beginning of that statement, or at the event before it.
     FUNCTION::VARIABLE names a local; $_streq and other functions of GDB can be used.  `undo` goes
@@ -133,7 +133,12 @@ def search(judge: Judge, options: searching.Options, depth: str) -> tuple[Judge,
                 raise
             answer = _for_a_moment(judge, refused, verdicts, (first, until), request, progress, say)
         if "refused" in answer:
-            answer = _past_what_is_bad_at_first(judge, answer, request, until, progress, say)
+            answer = _past_what_is_bad_at_first(
+                judge, answer, verdicts, request, until, progress, say
+            )
+        patience = searching.Patience(_CHECK_S)
+        if not last_one:
+            answer = _earliest(judge, answer, verdicts, request, patience, say)
         if depth != "event":
             if answer["gap"]:
                 judge, answer = gaps.closed(
@@ -144,6 +149,7 @@ def search(judge: Judge, options: searching.Options, depth: str) -> tuple[Judge,
                     ),
                 )
             edges.refine(judge, answer, last_one, progress)
+            edges.sooner(judge, answer, patience, progress)
         return judge, answer
     except KeyboardInterrupt:
         raise gdb.GdbError(f"Interrupted; {_known(started)}.") from None
@@ -183,32 +189,27 @@ def _asked(
     return answer
 
 
-def _passed_over(
-    judge: Judge, refused: link.Refused, verdicts: dict[int, str], first: int, last: int
-) -> int:
-    """An event at which the expression is false, among all and not only those that the search has
-    looked at, with VERDICTS.  It looks first where the expression has values.  Raises REFUSED, with
-    how many events there were, if there is none.
-    """
-    rest = Search("", [judge], "bisect", "bad", _MOST)
-    good = min((at for at, one in verdicts.items() if one == "good"), default=first)
-    begin = max((at + 1 for at in verdicts if at < good), default=first)
-    spans: list[str] = []
-    for start, end in ((begin, last), (first, begin - 1)):
-        if start > end or rest.given_up is not None:
-            continue
-        found = next(rest.run(start, end), None)
-        if rest.interrupted:
-            raise KeyboardInterrupt
-        if found is not None:
-            return found.event
-        stop = end if rest.given_up is None else rest.given_up - 1
-        spans.append(f"from {start} {'on' if stop == last else f'to {stop}'}")
-    if rest.given_up is None:
-        spans = [f"from {first} on"]
-    raise link.Refused(
-        f"{refused}; false at none of the {rest.looked} events {' and '.join(spans[::-1])}"
-    )
+def _earliest(
+    judge: Judge,
+    answer: dict[str, Any],
+    verdicts: dict[int, str],
+    request: dict[str, Any],
+    patience: searching.Patience,
+    say: Callable[..., None],
+) -> dict[str, Any]:
+    """The result for the first change after the first event at which it is good: ANSWER, or one
+    that halving has passed over."""
+    if all(one != "good" or at > answer["event"] for at, one in verdicts.items()):
+        return answer  # it is the first after the first value
+    known = one_by_one.before(judge, verdicts, answer["event"], patience)
+    if known.bad is not None:
+        narrow = {**request, "low": known.good, "high": known.bad, "defined": None}
+        found = _asked(judge, link.ask("bisect-start", _packed(narrow)), say)
+        if "refused" in found:
+            return answer
+        good = [at for at, one in verdicts.items() if one == "good" and at > known.bad]
+        answer = {**answer, **found, "again": min(good, default=None)}
+    return {**answer, "since": known.good, "before_it": known.told}
 
 
 def _for_a_moment(
@@ -222,9 +223,9 @@ def _for_a_moment(
 ) -> dict[str, Any]:
     """The result for what was true at all events that the search looked at."""
     try:
-        request["defined"] = _passed_over(judge, refused, verdicts, *span)
+        request["defined"] = one_by_one.passed_over(judge, refused, verdicts, *span)
     except link.Refused as nowhere:
-        if request["events_only"] or span[1] - span[0] > _MOST[0]:
+        if request["events_only"] or span[1] - span[0] > _EVENTS_MAX:
             raise
         good = max(at for at, one in verdicts.items() if one == "good")
         found = edges.at_a_moment(judge, good, span, request["last"], progress)
@@ -237,6 +238,7 @@ def _for_a_moment(
 def _past_what_is_bad_at_first(
     judge: Judge,
     bad: dict[str, Any],
+    verdicts: dict[int, str],
     request: dict[str, Any],
     until: int,
     progress: searching.Progress,
@@ -252,8 +254,8 @@ def _past_what_is_bad_at_first(
             raise
         later = {**request, "low": low, "high": request["high"] if high is None else high}
         if bad["edge"] is None:
-            later["defined"] = _passed_over(judge, refused, {}, low, until)
-        answer = _asked(judge, link.ask("bisect-start", _packed(later)), say)
+            later["defined"] = one_by_one.passed_over(judge, refused, {}, low, until)
+        answer = _asked(judge, link.ask("bisect-start", _packed(later)), say, verdicts)
         return {**answer, "earlier": str(refused), "again": bad["again"]}
 
 
@@ -314,6 +316,7 @@ def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
         "probes": answer["probes"],
         "earlier": answer.get("earlier"),
         "again": answer.get("again"),
+        "before_it": answer.get("before_it"),
         "undefined": answer["undefined"],
         "why_undefined": answer["why_undefined"],
         "gap": answer["gap"],
@@ -373,6 +376,8 @@ def as_text(found: dict[str, Any]) -> str:
         lines.append("Between the two the expression has no value.")
     if found["earlier"] is not None:
         lines.append(f"Before it was true: {found['earlier']}")
+    if found["before_it"] is not None:
+        lines.append(f"Before this {found['before_it']}")
     if found["again"] is not None:
         lines.append(f"True again at event {found['again']}")
     why = f": {found['why_undefined']}" if found["why_undefined"] else ""

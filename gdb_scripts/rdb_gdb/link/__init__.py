@@ -56,8 +56,9 @@ def opened() -> bool:
 def ask(name: str, text: str = "", waiting: Any = None) -> dict[str, Any]:
     """The server's answer.  Ctrl-C ends the request.
 
-    WAITING is called with each answer that says that the request is under way.  Raises Refused,
-    NotOurs or gdb.GdbError; for an interrupt, too, unless the answer has a member "interrupted".
+    WAITING is called with each answer that says that the request is under way; it is true to end
+    the request as Ctrl-C does.  Raises Refused, NotOurs or gdb.GdbError; for an interrupt, too,
+    unless the answer has a member "interrupted".
     """
     request = f"qRdb.{name}:{text}" if text else f"qRdb.{name}"
     interrupted = False
@@ -66,9 +67,8 @@ def ask(name: str, text: str = "", waiting: Any = None) -> dict[str, Any]:
     try:
         answer = _exchange(request)
         while answer.get("pending"):
-            if waiting is not None:
-                waiting(answer)
-            if pressed():
+            enough = waiting is not None and waiting(answer)
+            if enough or pressed():
                 interrupted = True
                 answer = _exchange("qRdb.cancel")
             else:

@@ -14,11 +14,12 @@ import gdb
 
 from .. import link
 from ..state import place
-from . import searching
+from . import one_by_one, searching
 from .evaluate import Judge
 
 _CHANGES_MAX = 500  # changes at which GDB evaluates the expression
 _VALUES_MAX = 20_000  # changes of the only variable, whose values tell what the expression is
+_PATIENCE_S = 15.0  # for the changes between two events
 _LENGTH_MAX = 4096  # bytes of an operand whose changes are examined
 
 
@@ -26,6 +27,7 @@ def refine(judge: Judge, answer: dict[str, Any], last: bool, progress: searching
     """Replaces the answer's edge by the first or last one between the two events around it."""
     if answer["gap"]:
         return
+    patience = searching.Patience(_PATIENCE_S)
     moved = True
     while moved:
         moved = False
@@ -33,8 +35,8 @@ def refine(judge: Judge, answer: dict[str, Any], last: bool, progress: searching
         for address, length in judge.operands():
             if not _one_value(length):
                 continue
-            rows = _changes(address, length, *_span(answer, last), last, _CHANGES_MAX)
-            found = _edge(judge, rows or [], answer, progress)
+            rows = _changes(address, length, *_span(answer, last), last, _CHANGES_MAX, patience)
+            found = _edge(judge, rows or [], answer, progress, patience)
             if found is not None:
                 answer.update(found)
                 moved = True
@@ -52,7 +54,8 @@ def between_events(
     """
     if not events_only:
         place.seek(bad["bad_at"])
-        found, _, _ = _at_changes(judge, (bad["first"], bad["until"]), last, bad, progress)
+        span, patience = (bad["first"], bad["until"]), searching.Patience(_PATIENCE_S)
+        found, _, _ = _at_changes(judge, span, last, bad, progress, patience)
         if found is not None:
             return found
     said = bad["refused"]
@@ -69,11 +72,35 @@ def at_a_moment(
     events.  Or a text: at how many changes there is none, and which were not looked at."""
     answer: dict[str, Any] = {"probes": 0, "again": None, "undefined": 0, "why_undefined": ""}
     place.seek(str(good))
-    found, looked, why = _at_changes(judge, (str(span[0]), str(span[1])), last, answer, progress)
+    first, end = map(str, span)
+    patience = searching.Patience(_PATIENCE_S)
+    found, looked, why = _at_changes(judge, (first, end), last, answer, progress, patience)
     if found is not None:
         return found
+    return _told(looked, why)
+
+
+def _told(looked: int, why: str) -> str:
     said = f", at none of {looked} changes between them" if looked else ""
     return f"{said}; what is between them was not looked at: {why}" if why else said
+
+
+def sooner(
+    judge: Judge, answer: dict[str, Any], patience: searching.Patience, progress: searching.Progress
+) -> None:
+    """Replaces the answer's edge by one at no event before it, and adds what was looked at."""
+    if answer.get("since") is None or answer["gap"]:
+        return
+    place.seek(answer["before"])
+    span = (str(answer["since"]), answer["before"])
+    found, looked, why = _at_changes(judge, span, False, answer, progress, patience)
+    if found is None:
+        answer["before_it"] += _told(looked, why)
+        return
+    place.seek(found["before"])
+    found["before"] = link.ask("name")["name"]
+    told = one_by_one.told(answer["since"], found["event"] + 1)
+    answer.update(found, before_it=f"{told}, at no change between them")
 
 
 def _at_changes(
@@ -82,6 +109,7 @@ def _at_changes(
     last: bool,
     answer: dict[str, Any],
     progress: searching.Progress,
+    patience: searching.Patience,
 ) -> tuple[dict[str, Any] | None, int, str]:
     """ANSWER with an edge in SPAN, at a change of what the expression reads here; None: there is
     none.  And at how many changes there is none, and why others were not looked at."""
@@ -94,14 +122,20 @@ def _at_changes(
             why = f"it reads {length:,} bytes"
             continue
         most = _CHANGES_MAX if truth is None else _VALUES_MAX
-        rows = _changes(address, length, *span, last, most)
+        rows = _changes(address, length, *span, last, most, patience)
+        if patience.ended:
+            why = "it takes too long"
+            break
         if rows is None:
             why = f"what it reads changes more than {most:,} times"
             continue
         bad = [row for row in rows if truth is None or _is_bad(truth, row["now"])]
-        found = _edge(judge, bad, answer, progress)
+        found = _edge(judge, bad, answer, progress, patience)
         if found is not None:
             return {**answer, **found, "gap": False}, looked, ""
+        if patience.ended:
+            why = "it takes too long"
+            break
         looked += len(rows)
     if not operands:
         why = "what it reads is not in memory" if has_value else "it has no value at the events"
@@ -124,15 +158,19 @@ def _statement(before: str, first: str) -> str:
 
 
 def _changes(
-    address: int, length: int, start: str, end: str, last: bool, most: int
+    address: int,
+    length: int,
+    start: str,
+    end: str,
+    last: bool,
+    most: int,
+    patience: searching.Patience,
 ) -> list[dict[str, Any]] | None:
     """Changes in the order in which to examine them; None: there are more than MOST."""
-    found = searching.ask(
-        "changes",
-        **{"addr": address, "length": length, "from": start, "to": end},
-        **{"limit": most, "frame": None},
-    )
-    if found["interrupted"]:
+    of: dict[str, Any] = {"addr": address, "length": length, "frame": None}
+    span: dict[str, Any] = {"from": start, "to": end, "limit": most}
+    found = searching.patiently(patience, "changes", {**of, **span})
+    if found["interrupted"] and not patience.ended:
         raise KeyboardInterrupt
     rows: list[dict[str, Any]] = found["rows"]
     return None if found["more"] else rows[:: -1 if last else 1]
@@ -150,13 +188,19 @@ def _span(answer: dict[str, Any], last: bool) -> tuple[str, str]:
 
 
 def _edge(
-    judge: Judge, rows: list[dict[str, Any]], answer: dict[str, Any], progress: searching.Progress
+    judge: Judge,
+    rows: list[dict[str, Any]],
+    answer: dict[str, Any],
+    progress: searching.Progress,
+    patience: searching.Patience,
 ) -> dict[str, Any] | None:
     """The first of these changes that is an edge, one instruction apart; None: none is."""
     for number, row in enumerate(rows):
         progress.say(number / len(rows), ", edges nearby")
         if link.pressed():
             raise KeyboardInterrupt
+        if patience.ended:
+            break
         place.seek(row["position"])
         answer["probes"] += 1
         if judge.verdict()[0] != "bad":

@@ -104,6 +104,8 @@ def _truth(text: str, read: _Read) -> Callable[[str], str]:
     known: dict[str, str] = {}
 
     def of(data: str) -> str:
+        if not data:
+            raise _Unfit  # there is no memory
         if data not in known:
             gdb.set_convenience_variable("_rdb_read", gdb.Value(bytes.fromhex(data), read.kind))
             known[data] = str(symbols.evaluated(text))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -85,18 +84,19 @@ class Search:
         judges: Sequence[Judge] = (),
         called: str = "find-event",
         wanted: str = "good",
-        most: tuple[int, int] = (sys.maxsize, sys.maxsize),
+        patience: searching.Patience | None = None,
     ) -> None:
         """JUDGES: further expressions, which may be bound already.  CALLED: name in the progress
-        line.  WANTED: the verdict of all expressions.  MOST: events that are looked at, and those
-        of them at which GDB evaluates it, after which the search gives up."""
+        line.  WANTED: the verdict of all expressions.  At the end of its PATIENCE the search
+        gives up."""
         self._of_log, self._hints = split(query)
         self._judges = [*judges, *map(Judge, self._hints)]
-        self._wanted, self._most = wanted, most
+        self._wanted = wanted
+        self._patience = patience or searching.Patience()
         self._whys: Counter[str] = Counter()
         self._progress = searching.Progress(called)
         self._span = (0, 0)
-        self.looked = self._evaluated = 0
+        self.looked = 0
         self.undefined = 0
         self.given_up: int | None = None
         """The event at which it was."""
@@ -170,13 +170,12 @@ class Search:
         """Those of EVENTS at which it is true, in order."""
         event = next(events, None)
         while event is not None:
-            if self.looked >= self._most[0] or self._evaluated >= self._most[1]:
+            if self._patience.ended:
                 self.given_up = event
                 return
             self._look(event)
             same.notice()
             verdicts = [judge.verdict() for judge in self._judges]
-            self._evaluated += 1
             until = same.on(event, verdicts, last)
             if self._true(verdicts):
                 yield Found(event, self, self._elements())
@@ -195,7 +194,7 @@ class Search:
                     break
                 if self._true(judged):
                     yield Found(one, self, None if decided else [])
-            if same.interrupted:
+            if same.interrupted and not self._patience.ended:
                 raise KeyboardInterrupt
 
     def _look(self, event: int, part: float | None = None) -> None:
@@ -205,11 +204,12 @@ class Search:
         self._hear(event, part)
         place.seek(str(event))
 
-    def _hear(self, event: float, part: float | None = None) -> None:
+    def _hear(self, event: float, part: float | None = None) -> bool:
         first, last = self._span
         if part is None:
             part = (event - first) / (last - first) if last != first else 0.0
         self._progress.say(min(max(part, 0.0), 1.0), f", event {event:.0f}")
+        return self._patience.ended
 
     def _events(self, first: int, last: int, backwards: bool) -> Iterator[int]:
         """Events of which the log's part of the query is true."""

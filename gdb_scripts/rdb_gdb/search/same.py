@@ -71,8 +71,8 @@ class _Known:
 
 
 class Same:
-    def __init__(self, judges: Sequence[Judge], hear: Callable[[float], None]) -> None:
-        """HEAR is called with the event reached."""
+    def __init__(self, judges: Sequence[Judge], hear: Callable[[float], bool]) -> None:
+        """HEAR is called with the event reached; it is true if that is enough."""
         self._judges = judges
         self._hear = hear
         self._known: dict[int, _Known] = {}  # by the server's number of the lookout
@@ -100,8 +100,8 @@ class Same:
         if self._pause or registers is None or event >= last:
             return event
 
-        def hear(answer: dict[str, Any]) -> None:
-            self._hear(event + answer.get("progress", 0.0) * (last - event))
+        def hear(answer: dict[str, Any]) -> bool:
+            return self._hear(event + answer.get("progress", 0.0) * (last - event))
 
         python = cpython.noticed
         request = {

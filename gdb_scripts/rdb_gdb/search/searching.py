@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from typing import Any
 
 import gdb
@@ -123,11 +125,32 @@ class Progress:
         self._line.end()
 
 
+class Patience:
+    """How long a search goes on."""
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self._until = time.monotonic() + seconds
+
+    @property
+    def ended(self) -> bool:
+        return time.monotonic() > self._until
+
+
 def ask(what: str, **options: Any) -> dict[str, Any]:
     """A search of the server, with a progress line.  Interrupted: the answer says so."""
+    return patiently(Patience(), what, options)
+
+
+def patiently(patience: Patience, what: str, options: dict[str, Any]) -> dict[str, Any]:
+    """As `ask`; interrupted at the end of PATIENCE, too."""
     progress = Progress(what)
+
+    def hear(answer: dict[str, Any]) -> bool:
+        progress(answer)
+        return patience.ended
+
     try:
-        return link.ask(what, json.dumps(options).encode("utf-8").hex(), progress)
+        return link.ask(what, json.dumps(options).encode("utf-8").hex(), hear)
     finally:
         progress.end()
 

@@ -39,8 +39,20 @@ def exits(symbols: list[Any], frame: Any) -> list[int]:
             ranges = _all_alive([one.name for one in symbols], pc)
             pieces = pieces_of(function)
             ranges = pieces if ranges is None else ranges
+            for one in symbols:
+                ranges = _common(ranges, _scope(one, pc))
             found.update(dict.fromkeys(_ways_out(ranges, pieces, frame.architecture())))
     return list(found)
+
+
+def _scope(symbol: Any, pc: int) -> Ranges:
+    """The block around PC that has the symbol."""
+    block = gdb.block_for_pc(pc)
+    while block is not None and not block.is_global:
+        if any(key_of(one) == key_of(symbol) for one in block):
+            return [(block.start, block.end)]
+        block = block.superblock
+    return [(0, 1 << 64)]
 
 
 def exits_of_object(frame: Any) -> list[int]:

@@ -37,7 +37,7 @@ from . import (
     texts,
     wrapped,
 )
-from .lookups import FUNCTIONS, Unbound, Undefined, Unsuited, key_of, looked_up, value_key
+from .lookups import FUNCTIONS, Unbound, Undefined, Unsuited, is_own, key_of, looked_up, value_key
 from .nowhere import instead, kept_nowhere
 from .own_frames import frames, in_own_file, own_frames
 from .quoting import Unreadable
@@ -297,6 +297,8 @@ class Binding:
         known: dict[str, bool] = {}
 
         def of(data: str) -> bool:
+            if not data:
+                raise gdb.MemoryError("there is no memory")
             if data not in known:
                 with self._selected(gdb.newest_frame()):
                     gdb.set_convenience_variable("_rdb_read", gdb.Value(bytes.fromhex(data), kind))
@@ -461,7 +463,7 @@ class Binding:
                     key = value_key(one.name)
                     if key is None or key[1] != one.key[1] or not (key[1] or key == one.key):
                         raise Undefined(f"{one.name} is not that variable there")
-                elif symbol is None:
+                elif symbol is None or (one.needs_frame and not is_own(symbol)):
                     raise Undefined(f"{one.name} is out of scope")
                 elif key_of(symbol) != one.key:
                     other = Variable(one.name, symbol, (), False).where

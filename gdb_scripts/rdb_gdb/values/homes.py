@@ -18,7 +18,7 @@ _BLOCK = re.compile(r"^ *block #\d+, .* in (0x[0-9a-f]+)\.\.(0x[0-9a-f]+)", re.M
 _UNITS_MAX = 16
 _SHOWN = 3
 _CALLS = re.compile(r"(?:notrack |bnd |data16 |rex\S* )*call|syscall|sysenter|int\s")
-_WRITABLE = re.compile(r"(?:\w+::)*\w+")
+_WRITABLE = re.compile(r"(?:\A|::)((?:\w+::)*\w+)\Z")  # not `{impl#0}`, `module.submodule`
 _FOLDS_CASE = re.compile(r"\.f\w*\Z", re.IGNORECASE)
 
 
@@ -74,8 +74,9 @@ def _of_unit(name: str, pc: int) -> Iterator[Home]:
             while around.function is None:
                 around = around.superblock
             block = block.superblock
-            if found is not None and _WRITABLE.fullmatch(plain_name(around.function)):
-                yield Home(plain_name(around.function), *found, _has_calls(around))
+            written = _WRITABLE.search(plain_name(around.function))
+            if found is not None and written is not None:
+                yield Home(written[1], *found, _has_calls(around))
 
 
 def _local(name: str, block: Any) -> tuple[str, int, str, bool] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import gdb
 
@@ -125,10 +126,27 @@ def _need_readable(text: str) -> None:
 
 
 def functions_named(text: str) -> list[int]:
-    """Addresses of the functions in names FUNCTION::VARIABLE."""
+    """Addresses of the functions in names FUNCTION::VARIABLE, and of their blocks with such a
+    variable."""
     found: list[int] = []
     for _, _, name in names(text):
-        function = name.rpartition("::")[0]
+        function, _, variable = name.rpartition("::")
         if function and is_function(function):
-            found += [one.pc for one in gdb.decode_line(function)[1] or ()]
+            for place in gdb.decode_line(function)[1] or ():
+                found += [place.pc, *_blocks_with(variable, place)]
     return found
+
+
+def _blocks_with(variable: str, place: Any) -> Iterator[int]:
+    """The first line of each block with such a variable in the function at PLACE."""
+    function = gdb.block_for_pc(place.pc)
+    if function is None or place.symtab is None:
+        return
+    seen = {(function.start, function.end)}
+    for line in place.symtab.linetable():
+        block = gdb.block_for_pc(line.pc) if function.start <= line.pc < function.end else None
+        while block is not None and (block.start, block.end) not in seen:
+            seen.add((block.start, block.end))
+            if any(one.name.lower() == variable.lower() for one in block):
+                yield line.pc
+            block = block.superblock
