@@ -61,6 +61,27 @@ def test_searches(gdb: Gdb, recorded: Recorded) -> None:
     gdb.expect_at(bad)
 
 
+def test_names_that_are_words_of_gdb(gdb: Gdb, recorded: Recorded) -> None:
+    """Of variables, of components, and of the type that a component is inherited from."""
+    gdb.run("rdb-meant break roll if one%rank == 3 .and. size(2) > 5")
+    gdb.run("continue")
+    gdb.run("next")
+    check(gdb, {"one%id": 7, "one%Rank": 13, "size(1) + one%rank * 2": 31, "max(size)": 6})
+    gdb.run("up")
+    check(gdb, {"rank": 4, "-rank + size(1)": 1, "b(2)%f%rank": 13, "(rank + 1) * 2": 10})
+    assert "= 4" in gdb.run("rdb-meant print rank")
+    gdb.run("rdb-meant watch rank")
+    assert "New value = 9" in gdb.run("continue")
+    found = json.loads(gdb.run("bisect rank < 30 --json"))
+    assert found["before"] == ".TRUE." and found["bound"].startswith("rank, "), found
+    for first in ("b(2)%f%rank > 0", "b(1)%f%c > 0", "sum(buffer) > 0"):
+        gdb.run("goto end")
+        found = json.loads(gdb.run(f"bisect {first} .and. buffer(2) < 5 --json"))
+        assert recorded.at("filled").endswith(f":{found['line']}"), found
+    gdb.run("last b(2)%f%rank")
+    gdb.expect_at(recorded.at("roll"))
+
+
 def test_in_the_console(recorded: Recorded) -> None:
     lines = ["break spin if step == 8", "reverse-continue", "print b(2)%f%c", "print b(1)%f%w",
              "find-event b(2)%f%c > 0 --count"]  # fmt: skip

@@ -18,7 +18,17 @@ import gdb
 
 from .. import link
 from ..loading import at_load
-from ..values import binding, cpython, inherited, intrinsics, predicates, subscripts, symbols, texts
+from ..values import (
+    binding,
+    cpython,
+    inherited,
+    intrinsics,
+    predicates,
+    reserved,
+    subscripts,
+    symbols,
+    texts,
+)
 from ..values.binding import Binding
 from ..values.functions import function
 from ..values.lookups import Undefined, block_of
@@ -160,6 +170,8 @@ def known_at_a_hit(line: str, error: gdb.error) -> str:
     An example is a function of a library without debug information, whose caller in the program has
     the variables.
     """
+    if "syntax error" in str(error):
+        return _at_a_hit(line, lambda _: reserved.is_in(line))
     if not str(error).startswith("No symbol "):
         return line
     python = cpython.running() is not None  # names of Python are known at no place in C

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from . import absent, elements, texts
+from . import absent, elements, reserved, texts
 from .functions import function
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def as_written(text: str) -> str:
     """TEXT without what `in_full` has added: no name of the program begins with an underscore."""
     if elements.language("") != "fortran":
         return text
-    count = 1
+    text, count = reserved.as_written(text), 1
     while count:
         text, count = _LOOKED_AT.subn(r"\1", text)
     return re.sub(rf"%{_OF_CLASS}\b", "", text)

@@ -9,7 +9,7 @@ from typing import Any
 
 import gdb
 
-from . import static_members, symbols
+from . import reserved, static_members, symbols
 from .own_frames import own_symtab
 
 FUNCTIONS = (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD)
@@ -173,6 +173,8 @@ def value_key(name: str) -> tuple[int, Any] | None:
     except gdb.error as error:
         if str(error).startswith("No symbol "):
             raise Unbound(str(error).rstrip("."), name) from None
+        if "syntax error" in str(error) and reserved.is_in(name):
+            raise Unbound(f'No symbol "{name}" in current context', name) from None
         if "has unknown type" not in str(error):
             return None
     return int(symbols.evaluated(f"&{name}")), None

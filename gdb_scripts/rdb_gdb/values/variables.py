@@ -194,8 +194,10 @@ def _meaning(
     symbol, member = lookup(name, block, function)
     if member:
         return _MEMBER_OF_THIS
-    if symbol is None and (symbol := _of_module(name, function)) is not None:
-        return Variable(name, symbol, key_of(symbol), False, of_module=True)
+    if symbol is None or not is_own(symbol):
+        of_module = _of_module(name, function)
+        if of_module is not None:
+            return Variable(name, of_module, key_of(of_module), False, of_module=True)
     if symbol is None:
         key = value_key(name)
         if key is None:

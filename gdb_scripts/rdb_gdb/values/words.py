@@ -19,6 +19,7 @@ _NO_NAMES_OF_FORTRAN = re.compile(rf"{_TEXTS_AND_NUMBERS}|\.[A-Za-z]+\.")
 _NAME = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
 _NAME_OF_GO = re.compile(r"([A-Za-z_]\w*)(?:\.[A-Za-z_]\w*)?")  # package.variable
 _NAME_OF_D = re.compile(r"([A-Za-z_]\w*)(?:\.[A-Za-z_]\w*)*")  # module.variable.member
+_OF_A_TYPE = re.compile(r"\s*=(?!=)")  # real(kind=8)
 _MEMBER = re.compile(r"(?:\.|->|%|\$|@|::)\s*\Z")
 
 
@@ -56,7 +57,7 @@ def _all_names(text: str) -> Iterator[tuple[int, int, str]]:
     name = {"go": _NAME_OF_GO, "d": _NAME_OF_D}.get(language, _NAME)
     for found in name.finditer(plain):
         before = plain[: found.start()]
-        if found.start() in functions:
+        if found.start() in functions or _OF_A_TYPE.match(plain, found.end()):
             continue
         if not _MEMBER.search(before) and not re.search(r"\w\Z", before):
             whole = _whole(found, language)
