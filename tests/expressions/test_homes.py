@@ -158,7 +158,9 @@ def test_a_local_of_a_function_without_events(tmp_path: Path, level: str) -> Non
     # This one calls, but not at an event.
     assert "asked is a local of asks (work.c:10); write asks::asked" in job.bisect("asked > 0", 1)
     lines = ["print volume", "print leaf::volume", "plot volume", "print nosuch"]
-    here, away, plot, none = in_console(job.home, "job", lines)
+    lines.append("bisect volume > 0 --to 1")  # few events
+    here, away, plot, none, few = in_console(job.home, "job", lines)
+    assert "volume is a local of leaf (work.c:5)" in few, few
     assert "volume is a local of leaf (work.c:5), not in scope here" in here
     assert "volume is a local of leaf (work.c:5), not in scope here" in plot
     assert "leaf is not running" in away and "local" not in none
@@ -197,6 +199,9 @@ def test_fortran(tmp_path: Path) -> None:
         said = job.bisect(f"{name} > 0", 1)
         assert f"{name} is a local of {of} (work.f90:{line}); write {of}::{name}" in said
         assert f"work.f90:{changes}" in job.bisect(f"{of}::{name} > 0")
+    lines = ["break work.f90:12", "reverse-continue", "print leaf::inner", "print leaf::nosuch"]
+    for said in in_console(job.home, "job", lines)[2:]:
+        assert "leaf has no " in said and " here" in said, said
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from ..link import progress
 from ..loading import at_load
 from ..values import absent, cpython, homes, inherited, predicates, prologue, symbols, texts
 from ..values.functions import Function, function
-from ..values.lookups import NoneOfOwn, Unbound, block_of
+from ..values.lookups import NoneOfOwn, NotThere, Unbound, block_of
 from ..values.own_frames import in_own_file, lacks, own_frames
 from ..values.variables import (
     called,
@@ -89,7 +89,7 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
             return
     if len(why) > 1 and not in_own_file(chosen):
         why.append(why.pop(0))  # what the program's own frames lack tells more
-    if as_gdb and not any(isinstance(one, NoneOfOwn) for one in why):
+    if as_gdb and not any(isinstance(one, (NoneOfOwn, NotThere)) for one in why):
         try:
             yield Meant(expression)  # GDB may know it, or reports what is wrong
         except gdb.error as error:

@@ -41,6 +41,10 @@ class Unsuited(Unbound):
     """It exists, but rdb cannot compute with it."""
 
 
+class NotThere(Unbound):
+    """The function that the name begins with runs, but has no such variable where it stands."""
+
+
 class NoneOfOwn(Unbound):
     """Only a library has the name, which is not meant."""
 
@@ -79,7 +83,8 @@ def lookup(name: str, block: Any, function: Any) -> tuple[Any, bool]:
     FUNCTION::VARIABLE is known only in a frame of that function.  Raises Unbound elsewhere.
     """
     other, _, variable = name.rpartition("::")
-    if other and is_function(other):
+    of_function = bool(other) and is_function(other)
+    if of_function:
         if function is None or not _called_so(function, other):
             raise Unbound(f"{other} is not running")
         name = variable
@@ -89,6 +94,8 @@ def lookup(name: str, block: Any, function: Any) -> tuple[Any, bool]:
         symbol, member = symbols.find(name, block)
     except gdb.error:
         return None, False
+    if of_function and not member and (symbol is None or not is_own(symbol)):
+        raise NotThere(f'{other} has no "{variable}" here')
     if member and (static := static_members.of_this(name, block)):
         return static, False
     if symbol is not None and "::" in name and function is not None:
@@ -173,7 +180,7 @@ def value_key(name: str) -> tuple[int, Any] | None:
     except gdb.error as error:
         if str(error).startswith("No symbol "):
             raise Unbound(str(error).rstrip("."), name) from None
-        if "syntax error" in str(error) and reserved.is_in(name):
+        if symbols.language() == "fortran" and reserved.is_in(name):
             raise Unbound(f'No symbol "{name}" in current context', name) from None
         if "has unknown type" not in str(error):
             return None
