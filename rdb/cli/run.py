@@ -219,7 +219,11 @@ def _line(
     options += ["--hca", args.hca] if args.hca else []
     mpi = asked.mpi if asked else chosen_mpi(args.mpi)
     options = ["--job", job, *(["--mpi", mpi] if mpi else []), *options]
-    parts = [(one.ranks, one.extra, exec_words(one, options)) for one in started]
+    parts = [
+        # other hosts may have another PATH
+        (one.ranks, one.extra, exec_words(one, options, one.program if asked else one.called))
+        for one in started
+    ]
     if asked is None:
         return mpirun_line(parts, mpi, args.launcher_arg), mpirun_environment()
     from rdb.launch.placement import launch_all

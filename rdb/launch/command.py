@@ -97,9 +97,9 @@ def mpirun_line(
     return line
 
 
-def exec_words(one: Started, options: Sequence[str]) -> list[str]:
-    """The command that records a rank of a program."""
-    return [*own_command(), "exec", *options, "--", one.program, *one.arguments]
+def exec_words(one: Started, options: Sequence[str], called: str) -> list[str]:
+    """The command that records a rank of a program, which the rank finds by CALLED, its argv[0]."""
+    return [*own_command(), "exec", *options, "--", called, *one.arguments]
 
 
 def chosen_mpi(asked: str | None) -> str | None:

@@ -14,14 +14,14 @@ class Started:
     No dataclass: see Where.
     """
 
-    __slots__ = ("arguments", "extra", "program", "ranks")
+    __slots__ = ("arguments", "called", "extra", "program", "ranks")
 
     def __init__(self, ranks: int, extra: Sequence[str], words: Sequence[str]) -> None:
         self.ranks = ranks
         self.extra = extra
         """Arguments of mpirun that hold for this program only."""
         self.program = find_program(words[0])
-        self.arguments = words[1:]
+        self.called, *self.arguments = words
 
 
 def programs(ranks: int, words: Sequence[str]) -> list[Started]:

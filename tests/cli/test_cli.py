@@ -409,11 +409,13 @@ def test_exec_by_hand_and_by_mpirun_share_one_job(rdb: Rdb, ending: Path, rdb_ho
 
 
 def test_run_n_says_its_mpirun_line(rdb: Rdb, ending: Path) -> None:
-    done = rdb("run", "-n", "2", "--launcher-arg=--tag-output", "--", ending)
+    """The ranks find the program by the name that was typed: it is their argv[0]."""
+    found = {**os.environ, "PATH": f"{ending.parent}:{os.environ['PATH']}"}
+    done = rdb("run", "-n", "2", "--launcher-arg=--tag-output", "--", ending.name, env=found)
     assert done.returncode == 0, done.stderr
     first, *_, last = done.stderr.splitlines()
     assert first.startswith("rdb: ") and "mpirun -n 2 " in first and " --tag-output " in first
-    assert " exec --job " in first and first.endswith(f"-- {ending}")
+    assert " exec --job " in first and first.endswith(" -- ending")
     assert last == "rdb: recorded job ending-1 (2 ranks, exit code 0); rdb attach ending-1"
     assert len(re.findall(r"<stdout>: ?out", done.stdout)) == 2
     assert json.loads(rdb("info", "ending-1", "--json").stdout)["nranks"] == 2
