@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from jobstore import Store
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 400
 SAMPLE = "RDB_TEST_SAMPLE" in os.environ  # set by `make test`
-VARIANTS = 4  # at most, of one test of the sample
 SUITES = ("apps", "cluster", "cpus", "languages", "mpi", "page", "rdma", "stress")
 
 Build = Callable[..., Path]
@@ -76,26 +76,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in gone]
 
 
-def sampled(count: int) -> set[int]:
-    """Which of COUNT variants are in the sample: the first, the last, and some between them.
-
-    If two kinds take turns (of compilers, of levels), both are there.
-    """
-    if count <= VARIANTS:
-        return set(range(count))
-    return {(number * (count - 1) + 1) // (VARIANTS - 1) for number in range(VARIANTS)}
+def sampled(test: str, count: int) -> int:
+    """Which of the COUNT variants of a test is in the sample: any, but always the same one."""
+    return zlib.crc32(test.encode()) % count
 
 
 def _beyond_the_sample(items: list[pytest.Item]) -> list[pytest.Item]:
     variants: dict[str, list[pytest.Item]] = {}
     for item in items:
-        variants.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return [
-        item
-        for each in variants.values()
-        for number, item in enumerate(each)
-        if number not in sampled(len(each))
-    ]
+        if not item.get_closest_marker("slow"):
+            variants.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {each[sampled(test, len(each))] for test, each in variants.items()}
+    return [item for item in items if item not in kept]
 
 
 def run_rdb(home: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "bug"),
     [("heat", "the two rows are swapped"), ("credits", "reached one slot too far")],

@@ -139,6 +139,7 @@ def test_bisect_names_element_and_statement(home: Path) -> None:
         assert f"grid in main, arrays.py:{line_of('def main')}" in found["variables"]
 
 
+@pytest.mark.slow
 def test_bisect_finds_what_lives_near_the_end(tmp_path: Path) -> None:
     """Most events are of something else: evenly spread looks miss all that matters."""
     program = tmp_path / "late.py"
@@ -163,6 +164,7 @@ def test_bisect_finds_what_lives_near_the_end(tmp_path: Path) -> None:
     assert found["elements"] == ["u[3] = nan"]
 
 
+@pytest.mark.slow
 def test_bisect_refuses_what_python_has_not(home: Path) -> None:
     """`nowhere` is no text in its memory; `slot` is one, of an attribute."""
     whole = "the program has no variable and no function of this name."
@@ -202,6 +204,7 @@ def test_at_the_end_of_one_that_was_killed(tmp_path: Path) -> None:
     assert said[1].rstrip().endswith("= 3"), said
 
 
+@pytest.mark.slow
 def test_the_line_that_sent(tmp_path: Path) -> None:
     program = PYTHON / "exchange.py"
     command = ["run", "--name", "job", "-n", "2", "--", sys.executable, program]
