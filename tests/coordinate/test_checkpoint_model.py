@@ -113,6 +113,7 @@ def test_every_interleaving_on_two_hosts(texts: tuple[str, ...], board: Board) -
     assert explore(machine, initial(programs(*texts), hosts=True)).images > 0
 
 
+@pytest.mark.slow
 def test_a_rank_that_images_late_is_found(board: Board) -> None:
     both = programs("all", "work all")
     with pytest.raises(Wrong, match="images"):

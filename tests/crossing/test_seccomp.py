@@ -55,6 +55,7 @@ def test_signals(tmp_path: Path) -> None:
     made.expect_equal()
 
 
+@pytest.mark.slow
 def test_a_program_of_the_distribution(tmp_path: Path) -> None:
     code = "import json, random; print(json.dumps(random.random()))"
     made = record(tmp_path, "/usr/bin/python3", "-c", code)

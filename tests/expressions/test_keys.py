@@ -65,6 +65,7 @@ def printed(home: Path) -> list[list[str]]:
     return [row for row in rows if len(row) == len(KEYS) + 1]
 
 
+@pytest.mark.slow
 def test_what_the_program_printed(gdb: Gdb, home: Path) -> None:
     gdb.run("goto start")
     for row in printed(home):

@@ -199,6 +199,7 @@ def test_other_commands_at_gdbs_own_prompt(gdb: Gdb) -> None:
     gdb.expect_at("names_of_libraries.c:18")
 
 
+@pytest.mark.slow
 def test_over_ranks(tmp_path: Path) -> None:
     """The console's commands name the variable, once for ranks that agree."""
     if shutil.which("mpifort.openmpi") is None:

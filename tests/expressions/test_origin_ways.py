@@ -77,6 +77,7 @@ def test_where_it_was_made(tmp_path: Path, build: Build, flags: str, kind: str) 
     assert not lost(tmp_path, build(source, *flags.split(), "-w"), program.made)
 
 
+@pytest.mark.slow
 def test_each_instruction_that_copies(tmp_path: Path, build: Build) -> None:
     """All are carried out; without RDB_TEST_ORACLES every third variable is asked for."""
     program = each_instruction()

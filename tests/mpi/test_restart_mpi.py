@@ -264,6 +264,7 @@ def test_windows_hold_what_they_held(windows: Recorded) -> None:
             tried += 1
 
 
+@pytest.mark.slow
 def test_memory_that_ranks_share_is_shared_again(tmp_path: Path, build: Build) -> None:
     """Where all have seen what was stored: after the first barrier of a round."""
     shared = Recorded(tmp_path, build("mpi/restarted_shared.c"))

@@ -108,6 +108,7 @@ def _section(figures: dict[str, Any], name: str) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.slow
 def test_whole(figures: dict[str, Any]) -> None:
     assert figures["format"] == FORMAT and figures["quick"]
     assert [section["name"] for section in figures["sections"]] == list(SECTIONS)
@@ -118,6 +119,7 @@ def test_whole(figures: dict[str, Any]) -> None:
         assert figures["machine"][name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RATIOS)
 def test_ratios(figures: dict[str, Any], name: str) -> None:
     rows = _section(figures, name)["ratios"]
@@ -129,6 +131,7 @@ def test_ratios(figures: dict[str, Any], name: str) -> None:
         assert row["ratio_low"] <= row["ratio"] <= row["ratio_high"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pingpong", "allreduce"])
 def test_log_growth(figures: dict[str, Any], name: str) -> None:
     rows = _section(figures, name)["logs"]
@@ -140,6 +143,7 @@ def test_log_growth(figures: dict[str, Any], name: str) -> None:
         assert row["events"] > 0 and row["bytes_per_event"] > 0 and row["bytes_per_s"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RESPONSES)
 def test_responses(figures: dict[str, Any], name: str) -> None:
     rows = _section(figures, name)["responses"]

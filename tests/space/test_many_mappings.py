@@ -46,6 +46,7 @@ def test_as_natively(tmp_path: Path, build: Build, kind: str, count: int) -> Non
     verify_all(made, kind)
 
 
+@pytest.mark.slow
 def test_live_again(build: Build, rdb: Rdb) -> None:
     program = build("many_mappings.c", "-O1")
     done = rdb("run", "--name", "first", "--", program, "shared", "700")

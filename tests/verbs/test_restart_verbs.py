@@ -155,6 +155,7 @@ def test_what_wrote_bytes_of_a_branch_is_found(ring: Ring) -> None:
     assert found and before
 
 
+@pytest.mark.slow
 def test_a_branch_of_a_branch_is_restarted(ring: Ring) -> None:
     """Requests that the first restart posted again are under way at the beginning of the second."""
     first = ring.branch("first", *_early(ring, 5, "send"))
