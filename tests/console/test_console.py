@@ -318,6 +318,7 @@ def test_bisect_prints_the_answer(home: Path) -> None:
     assert "last message before: from rank 1, tag 7, 4 bytes" in done.stdout
 
 
+@pytest.mark.slow
 def test_ranks_that_one_statement_made_false_share_an_answer(home: Path) -> None:
     """One answer is whole, the others have a line each: all ranks store `number` at one place."""
     shell = rdb(home, "bisect", "relay", "number < 5")
@@ -357,6 +358,7 @@ def test_find_event_over_all_ranks(home: Path) -> None:
     assert [row["rank"] for row in json.loads(done.stdout)] == [2] * 8
 
 
+@pytest.mark.slow
 def test_where_typed_lines_cannot_be_kept_it_says_so(
     console: Callable[[str], Terminal], home: Path
 ) -> None:

@@ -108,6 +108,7 @@ end program
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
 def test_descriptors_in_registers(tmp_path: Path, build: Build, level: str) -> None:
     """A value or *optimized out*; GDB has other errors for descriptors in registers."""

@@ -84,6 +84,7 @@ def test_memory_that_is_unmapped_at_the_end(gdb: Gdb) -> None:
     assert "Watchpoint" not in gdb.run("continue")
 
 
+@pytest.mark.slow
 def test_one_of_thousands_of_changes(gdb: Gdb, recorded: Recorded) -> None:
     """The values of the only variable tell; of two variables rdb says that it did not look."""
     said = gdb.run("bisect often * 2 < 8000 && often >= 0")

@@ -51,6 +51,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "home"
 
 
+@pytest.mark.slow
 def test_in_the_shell(home: Path) -> None:
     said = run_rdb(home, home, "bisect", "job", "height < 5 || height > 90").stdout
     assert f"not the same variable in all ranks (0: {MASTER}; 1-2: {WORKER})" in said

@@ -166,6 +166,7 @@ def test_a_local_of_a_function_without_events(tmp_path: Path, level: str) -> Non
     assert "leaf is not running" in away and "local" not in none
 
 
+@pytest.mark.slow
 def test_templates_and_unnamed_namespaces(tmp_path: Path) -> None:
     job = Built(tmp_path, ".cc", CXX, "g++", "-O0", "-fno-exceptions")
     said = job.bisect("volume > 0", 1)
@@ -175,6 +176,7 @@ def test_templates_and_unnamed_namespaces(tmp_path: Path) -> None:
     assert "work.cc:12" in job.bisect("clamped::low >= 0")
 
 
+@pytest.mark.slow
 def test_members_of_objects_whose_functions_do_not_run(tmp_path: Path) -> None:
     job = Built(tmp_path, ".cc", MEMBERS, "g++", "-O1")
     assert (

@@ -84,6 +84,7 @@ def test_what_has_no_element(gdb: Gdb, expression: str, why: str) -> None:
     assert gdb.run("when") == before
 
 
+@pytest.mark.slow
 def test_each_command(home: Path) -> None:
     late = 'sim::all.named["late"]'
     steps = [

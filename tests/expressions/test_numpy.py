@@ -177,6 +177,7 @@ def test_bisect_refuses_what_python_has_not(home: Path) -> None:
         assert done.returncode == 1 and said in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_in_the_console(home: Path) -> None:
     lines = [
         "goto start",
@@ -230,6 +231,7 @@ def rebound(rebound_home: Path) -> Iterator[Gdb]:
         yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [

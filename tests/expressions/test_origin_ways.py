@@ -68,6 +68,7 @@ def lost(tmp_path: Path, program: Path, made: dict[str, str]) -> list[str]:
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("flags", "kind"), ALL if EVERYTHING else SOME)
 def test_where_it_was_made(tmp_path: Path, build: Build, flags: str, kind: str) -> None:
     """With RDB_TEST_ORACLES (`make test-oracles`) both programs with all flags."""

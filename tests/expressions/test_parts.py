@@ -44,6 +44,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_bisect_and_conditions(home: Path) -> None:
     text = SOURCE.read_text().splitlines()
     line = 1 + next(number for number, one in enumerate(text) if "! step" in one)

@@ -81,12 +81,14 @@ def moment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_what_is_false_for_a_moment_is_sought_where_it_has_values(moment: Path) -> None:
     done = run_rdb(moment, moment, "bisect", "job", "late::x >= 0", "--json")
     (found,) = json.loads(done.stdout)["found"]
     assert MOMENT.splitlines()[found["line"] - 1].strip().startswith("x = -1")
 
 
+@pytest.mark.slow
 def test_a_list_is_told_from_what_has_no_value(moment: Path) -> None:
     said = run_rdb(moment, moment, "bisect", "job", "kind > 1").stdout
     assert "kind is a list of 2 items: write kind[0]" in said

@@ -76,6 +76,7 @@ def seen(gdb: Gdb, expression: str) -> list[str]:
     return ["text", json.loads(text)] if number is None else ["number", repr(float(number))]
 
 
+@pytest.mark.slow
 def test_as_the_program_said(recorded: tuple[Path, list[list[list[str]]]], gdb: Gdb) -> None:
     gdb.run("goto start")
     assert "error" in seen(gdb, "calls"), "no code of the program runs yet"

@@ -50,5 +50,5 @@ def test_which_member(tmp_path: Path, build: Build, level: str) -> None:
             assert short and full and short[1] == full[1], f"{name} in {function}"
     # In rdb's words or, from GDB 16 on, in GDB's.
     assert all(one in said[3] for one in ("error: ", "other::Solver", "sim::Solver")), said[3]
-    assert "turned false" in said[5] and " of the " not in said[5], said[5]
+    assert "turned false" in said[5] and " 0 without a value" in said[5], said[5]
     assert 'No symbol "Solver" in current context' in said[7], said[7]

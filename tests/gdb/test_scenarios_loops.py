@@ -28,6 +28,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
 # Row 26.
 
 
+@pytest.mark.slow
 def test_row_26_a_long_seek_shows_progress_and_ctrl_c_ends_it(recorded: Recorded, gdb: Gdb) -> None:
     go(gdb, recorded, "filled")
     here = everything(gdb)
@@ -120,6 +121,7 @@ def test_row_35_wider_than_a_register_forward(gdb: Gdb, recorded: Recorded) -> N
     gdb.run("delete")
 
 
+@pytest.mark.slow
 def test_row_35_wider_than_a_register_backwards(gdb: Gdb, recorded: Recorded) -> None:
     go(gdb, recorded, "rarely")
     gdb.run("watch wide.part")

@@ -42,6 +42,7 @@ def test_every_way_to_wait(ranks: int, build: Build, tmp_path: Path) -> None:
     assert len(threads_with(job, 0, Kind.HYPERCALL)) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_collectives_beside_messages(ranks: int, build: Build, tmp_path: Path) -> None:
     """Operations of the program run in a thread that is in a collective while others compute, and

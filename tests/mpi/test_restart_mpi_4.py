@@ -40,6 +40,7 @@ def test_what_a_pending_exchange_waits_for_is_known(exchanges: Recorded) -> None
     assert [(one["source"], one["tag"], one["count"]) for one in rank["posted"]] == [(3, 1, 60)]
 
 
+@pytest.mark.slow
 def test_exchanges_of_a_branch(exchanges: Recorded) -> None:
     rank, event, _ = next(one for one in exchanges.cuts(23) if one[2].under_way)
     branch = exchanges.branch(rank, event)
@@ -59,6 +60,7 @@ def test_partitioned_messages(partitioned: Recorded) -> None:
         partitioned.restart(*place, mpi="mpich")
 
 
+@pytest.mark.slow
 def test_partitioned_messages_of_a_branch(partitioned: Recorded) -> None:
     pending = events_called(partitioned.job.rank(0), "MPI_Pready(")[2]
     rank, event, _ = next(one for one in partitioned.cuts(26) if one[1] > pending)

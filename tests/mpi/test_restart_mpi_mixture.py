@@ -35,6 +35,7 @@ def sent_on_what_was_freed(mixture: Recorded, cut: Cut) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_and_of_a_branch(mixture: Recorded) -> None:
     """Each branch writes down what it began with in MPI, whichever that was."""
     places = [one for one in itertools.islice(mixture.cuts(32), 60) if one[2].under_way]

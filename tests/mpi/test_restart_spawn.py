@@ -105,6 +105,7 @@ def test_their_messages_are_matched(worlds: Worlds) -> None:
     assert " to rank 0 of the job" in said.describe(first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [BEFORE, WITH_TWO, WITH_FOUR], ids=len)
 def test_random_cuts(worlds: Worlds, ranks: tuple[int, ...]) -> None:
     """Results are those of the uninterrupted run; over Open MPI, and over MPICH where nothing is
@@ -185,6 +186,7 @@ def test_who_meet(tmp_path: Path, build: Build) -> None:
     job.restart(0, late, job.traffic.cut(0, late).events, "mpich", "late")
 
 
+@pytest.mark.slow
 def test_ports_and_names(tmp_path: Path, build: Build) -> None:
     """They have other names below, which no rank sees, and a branch of a branch has them again."""
     job = recorded(tmp_path, build("mpi/restarted_ports.c"))

@@ -13,6 +13,7 @@ from rdb.errors import MissingTool, RdbError, Usage
 from rdb.launch.setup_mpi import build as set_up
 
 
+@pytest.mark.slow
 def test_a_program_runs_over_an_mpi_that_was_set_up(rdb: Rdb, build: Build) -> None:
     """Debian's MPICH stands for another MPI."""
     if shutil.which("mpicc.mpich") is None:

@@ -96,6 +96,7 @@ def _all_agree(recorder: Recorder, least: int) -> list[Image]:
     return images
 
 
+@pytest.mark.slow
 def test_memory_is_the_same_from_every_checkpoint(recorder: Recorder, build: Build) -> None:
     program = build("images.c", "-O1")
     done = recorder.record("--hash-every", "1", "--checkpoint-every", "7", "--", program, "60")

@@ -105,6 +105,7 @@ def copied(sound: Job, folder: Path) -> Path:
     return home
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES if EVERYTHING else NAMES[:1])
 def test_a_copy_answers_alike(jobs: dict[str, Job], tmp_path: Path, name: str) -> None:
     """The tests below need it of each job, and fail if an answer differs by itself."""

@@ -88,6 +88,7 @@ def test_each_byte_of_cautions(build: Build, tmp_path: Path) -> None:
     assert line_of(b"event 1: something") is None
 
 
+@pytest.mark.slow
 def test_what_was_in_a_file(tmp_path: Path) -> None:
     """Its bytes of before are beside the log: a branch does not get other ones."""
     script = "echo before > f; sleep 0.01; echo after > f; cat f"

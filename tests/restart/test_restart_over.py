@@ -156,6 +156,7 @@ echo *
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [1, 2])
 def test_programs_of_a_branch_find_its_files(rdb_home: Path, tmp_path: Path, start: int) -> None:
     (tmp_path / "script").write_text(SCRIPT)
@@ -178,6 +179,7 @@ def test_programs_of_a_branch_find_its_files(rdb_home: Path, tmp_path: Path, sta
     assert compared > CUTS // 2
 
 
+@pytest.mark.slow
 def test_a_branch_may_have_any_number_of_files(rdb: Rdb, build_text: BuildText) -> None:
     program = build_text(
         "many",

@@ -136,6 +136,7 @@ def test_branches_that_began_with_shared_memory(shared: Recorded) -> None:
         shared.restart(0, name)
 
 
+@pytest.mark.slow
 def test_memory_with_a_name(tmp_path: Path, build: Build) -> None:
     """Of shm_open and sem_open; who opens it by that name later finds the branch's."""
     program = str(build("live_shared_named.c"))

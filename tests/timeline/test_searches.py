@@ -196,6 +196,7 @@ def test_first_goes_to_the_first_write(gdb: Gdb, recorded: Recorded) -> None:
     assert gdb.state() == before
 
 
+@pytest.mark.slow
 def test_a_million_changes_are_bounded_and_end_by_ctrl_c(much: Recorded) -> None:
     with much.gdb() as gdb:
         before = gdb.state()

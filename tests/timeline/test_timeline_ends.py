@@ -97,6 +97,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_bisect_does_not_know_how_far_a_killed_loop_came(
     rdb: Rdb, build_text: Callable[..., Path]
 ) -> None:

@@ -74,6 +74,7 @@ def run_tests(rdb: Rdb, cwd: Path, monkeypatch: pytest.MonkeyPatch, modules: Seq
     return len(re.findall(r"\.\.\. ok$", done.stderr, re.MULTILINE))
 
 
+@pytest.mark.slow
 @needs_tests
 def test_rdma_cores_own_tests(rdb: Rdb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some hundred of them in one process, under rdb, which is then replayed."""
