@@ -25,7 +25,7 @@ from rdb.live.cut.consistent import Cut, Traffic
 from rdb.recording import Job, open_job
 from rdb.recording.log.record import Kind
 from rdb.recording.log.verbs_calls import NAMESPACE_VERBS, Call, posted
-from rdb.recording.messages.verbs import Posts, arrival_into
+from rdb.recording.messages.verbs import Posts, arrivals_into
 
 RANKS = 4
 ROUNDS = 10
@@ -139,10 +139,12 @@ def test_what_wrote_bytes_of_a_branch_is_found(ring: Ring) -> None:
     posts = [Posts(branch.job.rank(rank)) for rank in range(RANKS)]
     found = before = 0
     for rank in range(RANKS):
-        for record in branch.job.rank(rank).records():
-            arrival = arrival_into(record, 0, 1 << 64)
-            if arrival is None:
-                continue
+        of_rank = (
+            arrival
+            for record in branch.job.rank(rank).records()
+            for arrival in arrivals_into(record, 0, 1 << 64)
+        )
+        for arrival in of_rank:
             event = oracle.get((arrival.source, arrival.dest, arrival.number), 0)
             try:
                 [post] = filter(None, (one.of(arrival) for one in posts))

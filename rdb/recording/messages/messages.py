@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from rdb.errors import RdbError
 from rdb.recording.log.record import NEVER, Receive, Record
 from rdb.recording.messages.partitioned import Partitioned
-from rdb.recording.messages.verbs import Arrival, Posts, arrival_into
+from rdb.recording.messages.verbs import Arrival, Posts, arrivals_into
 from rdb.recording.mpi.communication import Channel, Item, RankCommunication
 from rdb.recording.rank import RankRecording
 from rdb.recording.store import Job
@@ -120,7 +120,7 @@ class Messages:
         received = recording.receive_into(event, addr, size)
         if received is not None:
             return Came(f"received from rank {received.source}", received.offset, received)
-        arrival = arrival_into(recording.event(event), addr, size)
+        *_, arrival = (None, *arrivals_into(recording.event(event), addr, size))
         if arrival is None:
             return None
         how = f"written by queue pair {arrival.source:#08x}, message {arrival.number}"

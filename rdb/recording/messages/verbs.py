@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
@@ -57,16 +58,14 @@ class _Life:
     peer: int = 0
 
 
-def arrival_into(record: Record, addr: int, size: int) -> Arrival | None:
-    """The last arrival in this event that wrote any of these bytes."""
-    found = None
+def arrivals_into(record: Record, addr: int, size: int) -> Iterator[Arrival]:
+    """The arrivals in this event that wrote any of these bytes, in their order."""
     for chunk in record.chunks:
         if chunk.addr or chunk.note != Note.ARRIVAL:
             continue
         start, length, source, dest, number, offset = _NOTE_ARRIVAL.unpack_from(chunk.data)
         if start < addr + size and addr < start + length:
-            found = Arrival(record.at_ns, source, dest, number, offset + max(addr - start, 0))
-    return found
+            yield Arrival(record.at_ns, source, dest, number, offset + max(addr - start, 0))
 
 
 class Posts:
