@@ -150,6 +150,7 @@ class Built:
         return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_a_local_of_a_function_without_events(tmp_path: Path, level: str) -> None:
     job = Built(tmp_path, ".c", C, "gcc", level)

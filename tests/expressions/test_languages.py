@@ -84,6 +84,7 @@ def test_a_function_in_two_pieces(tmp_path: Path, name: str) -> None:
     assert events[28] <= found["event"] < events[29], found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="needs rustc")
 def test_bisect_in_rust(tmp_path: Path) -> None:
     program = tmp_path / "turns"

@@ -128,6 +128,7 @@ def test_bisect_names_rank_element_and_statement(
     assert report["not_found"][0]["rank"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expression", "element"), [(one, element) for one, _, element in FOUND[::3]]
 )

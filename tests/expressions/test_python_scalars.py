@@ -133,6 +133,7 @@ BISECTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("expression", "function", "line"), BISECTED)
 def test_bisect_names_the_statement(gdb: Gdb, expression: str, function: str, line: str) -> None:
     gdb.run("goto start")

@@ -13,6 +13,7 @@ from gdbdriver import in_console
 STORED = ["plain", "strings", "filled", "added", "swapped", "whole", "set", "copied"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_the_last_store(tmp_path: Path, build: Build, level: str) -> None:
     program = build("stored_again.c", level, "-w")

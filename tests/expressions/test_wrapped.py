@@ -77,6 +77,7 @@ def event_of(said: str) -> int:
     return int(found[1])
 
 
+@pytest.mark.slow
 def test_find_event(home: Path, first: int) -> None:
     """The first step at which each is false."""
     asked = {

@@ -24,6 +24,7 @@ def exchanges(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorde
     return recorded(tmp_path_factory.mktemp("exchanges"), build, "restarted_exchanges")
 
 
+@pytest.mark.slow
 def test_exchanges_in_one_request(exchanges: Recorded) -> None:
     """Over an MPI without them as well."""
     for number, place in enumerate(itertools.islice(exchanges.cuts(21), MANY or 4)):

@@ -177,6 +177,7 @@ def test_bisect_in_the_console_says_the_causal_order(store: Store) -> None:
     assert said.rstrip().endswith("first in causal order: rank 1"), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", ["sum < 50", "given < 50", "own >= 0"])
 def test_what_a_collective_brought_to_all(store: Store, expression: str) -> None:
     if not (store.home / "brought").exists():
