@@ -21,8 +21,8 @@ unexport PYTHONPATH
 help:
 	@echo "make demo   set everything up, then record and rewind the heat demo"
 	@echo "make demo-verbs  the same with RDMA writes that go astray"
-	@echo "make test   set everything up, then run the tests, up to four variants of each"
-	@echo "make test-whole  all variants of each test"
+	@echo "make test   set everything up, then run the tests, one variant of each"
+	@echo "make test-whole  all variants of each test, and those that are slow"
 	@echo "make test-layer L=server  the tests of one layer, a folder of tests/"
 	@echo "make test-wheel   what pip builds, installed alone, records and replays a program"
 	@echo "make test-distro  make demo and make test on another system (DISTRO=trixie; installs debootstrap)"
@@ -112,7 +112,7 @@ PYTEST := $(BIN)/python3 -m pytest -q -n $$((2 * $$(nproc))) --dist loadfile
 test: dev
 	@RDB_TEST_SAMPLE=1 $(PYTEST) $(ARGS)
 
-# With all variants of each test.
+# With all variants of each test, and those that are slow.
 test-whole: dev
 	@$(PYTEST) $(ARGS)
 

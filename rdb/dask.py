@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import subprocess
 import sys
 import time
@@ -22,9 +21,9 @@ from typing import IO, Any, NamedTuple, TypeVar
 from rdb import __version__
 from rdb.errors import MissingTool, RdbError, UnknownJob, Unsupported, Usage, VersionMismatch
 from rdb.executor import wait_for
-from rdb.home import home
 from rdb.recording import Job, RankRecording, open_job
 from rdb.wire.channel import own_address
+from rdb.wire.hosts import by_srun, by_ssh
 from rdb.wire.identity import KEY_FILE, job_identity
 
 try:
@@ -38,7 +37,6 @@ _CONNECT_S = 20
 _LOST_S = 60.0
 _START_S = 60.0
 _END_S = 10.0
-_SSH = ["ssh", "-x", "-oBatchMode=yes", "-oConnectTimeout=20", "-oServerAliveInterval=10", "--"]
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -97,16 +95,14 @@ def _by_ssh(job: Job, worker: Sequence[str]) -> tuple[list[list[str]], int]:
     hosts = [str(one) for one in job.meta.get("hosts", ())]
     if not hosts:
         raise Usage(f"--on ssh: {job.name} names no hosts", "it was not run with --hosts")
-    words = shlex.join(["env", f"RDB_HOME={home()}", *worker])
-    return [[*_SSH, host, words] for host in hosts], len(hosts)
+    return [by_ssh(host, worker) for host in hosts], len(hosts)
 
 
 def _by_srun(worker: Sequence[str]) -> tuple[list[list[str]], int]:
     allocation, nodes = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_JOB_NUM_NODES")
     if allocation is None or nodes is None:
         raise Usage("--on slurm: this is no allocation of Slurm", "salloc makes one")
-    line = ["srun", "--overlap", "--jobid", allocation, "-N", nodes, "-n", nodes]
-    return [[*line, "--ntasks-per-node=1", "--mpi=none", "--quiet", *worker]], int(nodes)
+    return [by_srun(allocation, int(nodes), worker)], int(nodes)
 
 
 class _Start(NamedTuple):
@@ -122,16 +118,13 @@ class _Start(NamedTuple):
 
 
 def _start(line: Sequence[str], output: IO[bytes]) -> _Start:
-    try:
-        process = subprocess.Popen(
-            line,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,  # the terminal's Ctrl-C is for this process, which ends them
-        )
-    except FileNotFoundError:
-        raise MissingTool(f"{line[0]} is not in PATH") from None
+    process = subprocess.Popen(
+        line,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,  # the terminal's Ctrl-C is for this process, which ends them
+    )
     return _Start(process, output)
 
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shlex
-import shutil
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from rdb.agents.tree import Address, Tree
-from rdb.errors import MissingTool, RdbError, Unsupported
-from rdb.home import home
+from rdb.errors import RdbError, Unsupported
 from rdb.launch.command import own_command
 from rdb.undoing import on_failure_await
 from rdb.wire.channel import VERSION, Message
+from rdb.wire.hosts import by_srun, by_ssh
 from rdb.wire.identity import job_identity
 from rdb.wire.munge import sealed
 from rdb.wire.peer import Answer
 
 _START_S = 60.0
 _STARTS_AT_ONCE = 64
-# Never ask for a password; notice a host that is gone.
-_SSH = ["-x", "-oBatchMode=yes", "-oConnectTimeout=20", "-oServerAliveInterval=10"]
 _NAMES = 8  # most hosts that a message names
 
 
@@ -92,18 +88,15 @@ class Agents:
         self._processes.clear()
 
     async def _by_ssh(self) -> list[Address]:
-        if shutil.which("ssh") is None:
-            raise MissingTool("ssh is not in PATH", "install openssh-client")
-        words = ["env", f"RDB_HOME={home()}", *own_command(), "agent"]
+        lines = {host: by_ssh(host, [*own_command(), "agent"]) for host in self.hosts}
         gate = asyncio.Semaphore(_STARTS_AT_ONCE)
         # the host need not see the job's directory
         told = {"identity": self._identity.pem.decode()}
 
         async def start(host: str) -> Address | None:
             async with gate:
-                line = ["ssh", *_SSH, "--", host, shlex.join(words)]
                 try:
-                    said = await self._start(line, told, 1)
+                    said = await self._start(lines[host], told, 1)
                 except RdbError as error:
                     self.failed[host] = error.message
                     return None
@@ -113,12 +106,8 @@ class Agents:
         return [one for one in found if one is not None]
 
     async def _by_srun(self, allocation: str) -> list[Address]:
-        if shutil.which("srun") is None:
-            raise MissingTool("srun is not in PATH", "install slurm-client")
-        count = str(len(self.hosts))
-        line = ["srun", "--overlap", "--jobid", allocation, "-N", count, "-n", count]
-        line += ["--ntasks-per-node=1", "-w", ",".join(self.hosts), "--mpi=none", "--input=all"]
-        line += ["--quiet", *own_command(), "agent"]
+        options = ["-w", ",".join(self.hosts), "--input=all"]
+        line = by_srun(allocation, len(self.hosts), [*own_command(), "agent"], options)
         credential = await asyncio.to_thread(sealed, self._identity.pem)
         told = {"munge": credential} if credential else {}
         said = await self._start(line, told, len(self.hosts))

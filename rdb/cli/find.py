@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rdb.cli.needed import need_gdb, need_log, need_ranks, sound
+from rdb.cli.needed import damage, need_gdb, need_log, need_ranks, sound
 from rdb.cli.on import workers
 from rdb.cli.output import print_json, print_table
 from rdb.commands.quoting import has_predicate
@@ -48,8 +48,7 @@ def find_command(args: argparse.Namespace) -> int:
     job = need_log(open_job(args.job))
     with workers(job, args.rank, args.on, "rank") as (pool, ranks):
         search = partial(_search, job.path, args.rank, args.query, args.way, _limit(args))
-        answers = dict(zip(ranks, pool.map(search, ranks), strict=True))
-        found = sound(answers)
+        found = sound(ranks, pool.map(search, ranks))
         code = _show(job.name, args, found)
         if found and not any(one.events for one in found.values()):
             hint = partial(_hint, job.path, args.rank, args.query)
@@ -67,7 +66,7 @@ def _of_program(args: argparse.Namespace) -> int:
         job = need_log(open_job(args.job))
         with workers(job, args.rank, args.on, "rank") as (pool, ranks):
             search = partial(_bring, job.path, args.rank, args.query, args.way, _limit(args))
-            answers = sound(dict(zip(ranks, pool.map(search, ranks), strict=True)))
+            answers = sound(ranks, pool.map(search, ranks))
         return _show_of_program(job.name, args, list(answers.values()))
     job = need_log(need_ranks(args.job, args.rank))
     need_gdb()
@@ -91,10 +90,9 @@ def _bring(
 
     need_gdb()
     job = _opened(path, only)
-    try:
-        job.rank(rank).check()
-    except DamagedRecording as error:
-        return error
+    damaged = damage(job.rank(rank))
+    if damaged is not None:
+        return damaged
     [found] = asyncio.run(found_events(job, query, [rank], way, limit))
     return _of(job, found), found
 
@@ -166,10 +164,9 @@ def _search(
 ) -> _Found | DamagedRecording:
     job = _opened(path, only)
     recording, backwards = job.rank(rank), way == "prev"
-    try:
-        recording.check()
-    except DamagedRecording as error:
-        return error
+    damaged = damage(recording)
+    if damaged is not None:
+        return damaged
     address, begins_ns = job.address(rank), _begins_ns(recording)
     if way == "count":
         return _Found(address, begins_ns, [], count_events(recording, Query(text)))

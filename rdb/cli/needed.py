@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeVar
 
 from rdb.cli.expand import expand_if_needed
@@ -41,12 +41,12 @@ def need_ranks(name: str, rank: str | None = None, replayed: bool = True) -> Job
 
 def sound_ranks(job: Job) -> Job:
     """The job without its damaged ranks, which are named.  DamagedRecording: all are damaged."""
-    answers = {number: _damage(job.rank(number)) for number in job.ranks}
-    whole = sound(answers)
-    return job.without(answers.keys() - whole) if len(whole) < len(answers) else job
+    whole = sound(job.ranks, (damage(job.rank(number)) for number in job.ranks))
+    return job.without(set(job.ranks) - whole.keys()) if len(whole) < len(job.ranks) else job
 
 
-def _damage(recording: RankRecording) -> DamagedRecording | None:
+def damage(recording: RankRecording) -> DamagedRecording | None:
+    """The error that makes its log unusable, with file and offset; None: the log is sound."""
     try:
         recording.check()
     except DamagedRecording as error:
@@ -54,9 +54,10 @@ def _damage(recording: RankRecording) -> DamagedRecording | None:
     return None
 
 
-def sound(answers: Mapping[int, T | DamagedRecording]) -> dict[int, T]:
-    """The answers of the ranks that are not damaged; the others are named, or, if none is left,
-    the first one's error is raised."""
+def sound(ranks: Sequence[int], each: Iterable[T | DamagedRecording]) -> dict[int, T]:
+    """The answers of the ranks, EACH in turn, that are not damaged; the others are named, or, if
+    none is left, the first one's error is raised."""
+    answers = dict(zip(ranks, each, strict=True))
     damaged = {rank: one for rank, one in answers.items() if isinstance(one, DamagedRecording)}
     if damaged and len(damaged) == len(answers):
         raise next(iter(damaged.values()))

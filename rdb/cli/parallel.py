@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rdb.cli.needed import need_gdb, need_log, need_ranks, sound
+from rdb.cli.needed import damage, need_gdb, need_log, need_ranks, sound
 from rdb.cli.on import need_rank, workers
 from rdb.cli.output import print_json
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
@@ -46,7 +46,7 @@ def messages_command(args: argparse.Namespace) -> int:
             time_of = partial(_time_of, job.path, args.rank, args.at)
             moment = (own, args.at, next(iter(pool.map(time_of, [own]))))
         look = partial(_look, job.path, args.rank, moment)
-        ranks = sound(dict(zip(there, pool.map(look, there), strict=True)))
+        ranks = sound(there, pool.map(look, there))
     if chosen is not None:
         need_rank(job, chosen, ranks)
     for rank, one in ranks.items():
@@ -84,10 +84,9 @@ def _look(
     if name is not None and ProcessName.parse(name).rank == rank:
         job.rank(name)
     recording = job.rank(rank)
-    try:
-        recording.check()
-    except DamagedRecording as error:
-        return error
+    damaged = damage(recording)
+    if damaged is not None:
+        return damaged
     communication = Messages(job).communication(rank)
     if moment is not None:
         at_rank, event, at_ns = moment

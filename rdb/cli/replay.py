@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rdb.cli.expand import expand_if_needed
-from rdb.cli.needed import say_unrecorded
+from rdb.cli.needed import damage, say_unrecorded
 from rdb.cli.on import workers
 from rdb.cli.output import print_json
 from rdb.environment import for_rdb_exec
@@ -102,9 +102,8 @@ def _plan(
     turns: list[_Turn] = []
     damaged: list[_Damaged] = []
     for one in _chosen(open_job(path), rank, name):
-        try:
-            one.check()
-        except DamagedRecording as error:
+        error = damage(one)
+        if error is not None:
             damaged.append(_Damaged(one, error))
             continue
         starts = _starts(one, checkpoint) * times

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rdb.cli.needed import need_log, sound
+from rdb.cli.needed import damage, need_log, sound
 from rdb.cli.on import need_rank, workers
 from rdb.errors import DamagedRecording, UnknownJob, Usage
 from rdb.recording import open_job
@@ -33,9 +33,7 @@ def timeline_command(args: argparse.Namespace) -> int:
             raise UnknownJob(f"{job.name} has no ranks")
         for rank, _ in bookmarks.values():
             need_rank(job, rank, there)
-        parts = sound(
-            dict(zip(there, pool.map(partial(_part, job.path, bookmarks), there), strict=True))
-        )
+        parts = sound(there, pool.map(partial(_part, job.path, bookmarks), there))
     command = shlex.join(str(word) for word in job.meta.get("argv", []))
     picture = collect(job.name, command, list(parts.values()))
     kind = args.format
@@ -60,11 +58,8 @@ def _part(
     from rdb.picture.collect import part
 
     job = open_job(path)
-    try:
-        job.rank(rank).check()
-    except DamagedRecording as error:
-        return error
-    return part(job, rank, bookmarks)
+    damaged = damage(job.rank(rank))
+    return part(job, rank, bookmarks) if damaged is None else damaged
 
 
 def _bookmarks(given: list[str]) -> dict[str, tuple[int, int]]:

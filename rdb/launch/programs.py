@@ -22,6 +22,7 @@ class Started:
         """Arguments of mpirun that hold for this program only."""
         self.program = find_program(words[0])
         self.called, *self.arguments = words
+        """called: the program as it was typed."""
 
 
 def programs(ranks: int, words: Sequence[str]) -> list[Started]:
