@@ -270,7 +270,7 @@ long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t siz
 	begins(self, SYS_rt_sigtimedwait, shown);
 	signals_hear(wanted);
 	signals_sync_kernel(self);
-	const int64_t until = timeout ? (int64_t)monotonic_ns() + longest.tv_sec * 1000000000l + longest.tv_nsec : 0;
+	const uint64_t limit_ns = timeout ? given_ns(longest.tv_sec, longest.tv_nsec) : 0, begun_ns = monotonic_ns();
 	bool given = false, by_kernel = false;
 	long r = 0;
 	while (!r) {
@@ -289,12 +289,12 @@ long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t siz
 		}
 		struct timespec rest;
 		if (timeout) {
-			int64_t ns = until - (int64_t)monotonic_ns();
-			if (ns <= 0) {
+			const uint64_t waited_ns = monotonic_ns() - begun_ns, ns = limit_ns - waited_ns;
+			if (waited_ns >= limit_ns) {
 				r = -EAGAIN;
 				break;
 			}
-			rest = (struct timespec){ns / 1000000000, ns % 1000000000};
+			rest = (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 		}
 		if (!given)
 			given = baton_block_begin();

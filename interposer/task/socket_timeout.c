@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include "base/monotonic.h"
 
 /* The option that bounds the call (socket(7)); 0: none. */
 static int option(long nr)
@@ -36,7 +37,7 @@ uint64_t socket_timeout_ns(long nr, const uint64_t args[6])
 	socklen_t len = sizeof(tv);
 	if (!socket_waits(nr) || getsockopt((int)args[0], SOL_SOCKET, option(nr), &tv, &len))
 		return 0;
-	return (uint64_t)tv.tv_sec * 1000000000u + (uint64_t)tv.tv_usec * 1000u;
+	return given_ns(tv.tv_sec, tv.tv_usec * 1000);
 }
 
 static bool is_local(int fd)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "answer/clock_ids.h"
 #include "restart/base/branch_file.h"
+#include "base/monotonic.h"
 #include "restart/base/cut.h"
 #include "restart/base/open_table.h"
 #include "base/descriptors.h"
@@ -128,7 +129,7 @@ void posix_timers_syscall(const struct event *ev)
 
 static uint64_t to_ns(const struct timespec *ts)
 {
-	return (uint64_t)ts->tv_sec * second + (uint64_t)ts->tv_nsec;
+	return given_ns(ts->tv_sec, ts->tv_nsec);
 }
 
 static struct timespec from_ns(uint64_t ns)

@@ -1,13 +1,14 @@
 #include "restart/process/timerfds.h"
 #include <fcntl.h>
 #include <time.h>
+#include "base/monotonic.h"
 #include "restart/base/streams.h"
 
 #define SECOND 1000000000ll
 
 static int64_t ns_of(struct timespec t)
 {
-	return t.tv_sec * SECOND + t.tv_nsec;
+	return (int64_t)given_ns(t.tv_sec, t.tv_nsec);
 }
 
 static struct timespec of_ns(int64_t ns)
@@ -67,7 +68,9 @@ int timerfd_again(int fd, int clock, const struct timer_state *t, uint64_t now_n
 								  : clock,
 				  &now))
 			return -1;
-		at = ns_of(now) + left(t, now_ns); /* a time in the past counts the expirations since */
+		/* a time in the past counts the expirations since */
+		if (__builtin_add_overflow(ns_of(now), left(t, now_ns), &at))
+			at = INT64_MAX;
 	}
 	again.it_value = of_ns(at > 0 ? at : 1);
 	return timerfd_settime(fd, TFD_TIMER_ABSTIME | (int)t->absolute, &again, NULL);

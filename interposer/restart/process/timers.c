@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include "restart/base/branch_file.h"
+#include "base/monotonic.h"
 #include "replay/replay.h"
 
 enum { TIMERS = 3 /* ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF */ };
@@ -42,11 +43,15 @@ void timers_delivered(int sig)
 		timers.heard[i] |= sig == (int[]){SIGALRM, SIGVTALRM, SIGPROF}[i];
 }
 
+static uint64_t itimer_ns(const struct timeval *tv)
+{
+	return given_ns(tv->tv_sec, tv->tv_usec * 1000);
+}
+
 /* The time left at the cut; a timer that should have gone off meanwhile goes off at once. */
 static struct timeval left(const struct timeval *value, const struct timeval *interval, uint64_t since_ns)
 {
-	uint64_t us = (uint64_t)value->tv_sec * 1000000 + (uint64_t)value->tv_usec, gone = since_ns / 1000;
-	uint64_t every = (uint64_t)interval->tv_sec * 1000000 + (uint64_t)interval->tv_usec;
+	uint64_t us = itimer_ns(value) / 1000, gone = since_ns / 1000, every = itimer_ns(interval) / 1000;
 	if (gone < us)
 		us -= gone;
 	else
@@ -90,7 +95,7 @@ void timers_save(uint64_t now)
 		/* less of virtual time has passed */
 		uint64_t since = i == ITIMER_REAL && now > timers.at_ns[i] ? now - timers.at_ns[i] : 0;
 		bool once = !t->it_interval.tv_sec && !t->it_interval.tv_usec;
-		uint64_t set = (uint64_t)t->it_value.tv_sec * 1000000000u + (uint64_t)t->it_value.tv_usec * 1000;
+		uint64_t set = itimer_ns(&t->it_value);
 		if (once && timers.heard[i] && (since >= set || i != ITIMER_REAL)) /* else on its way */
 			memset(t, 0, sizeof(*t));
 		else if (runs(i))
