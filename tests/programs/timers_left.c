@@ -130,6 +130,10 @@ static void interval_timers(void)
 	set(ITIMER_REAL, 1000, 2500, 0);
 	timers_syscall(&ev);
 	CHECK(timers_run());
+	const struct itimerval longest = {.it_value = {INT64_MAX, 999999}}; /* longer than nanoseconds can say */
+	ev = (struct event){.nr = SYS_setitimer, .args = {ITIMER_REAL, (uint64_t)&longest}};
+	timers_syscall(&ev);
+	CHECK(left_us(ITIMER_REAL, 2000) > 9000000000000000);
 	branch = true;
 	saved[ITIMER_REAL] = of_ms(700, 0);
 	memset(&timers, 0, sizeof(timers));
@@ -219,6 +223,10 @@ static void timers_by_number(void)
 	create(CLOCK_MONOTONIC, SIGEV_SIGNAL, 1000, 2500, 0, false);
 	call(SYS_rt_sigtimedwait, 3500, 0, 0, 0, SIGUSR1); /* did not ask what it was */
 	CHECK(posix_left_us(3600) == 0 && posix_saved[0].set.it_value.tv_nsec == 0);
+	const struct itimerspec longest = {.it_value = {INT64_MAX, 999999999}};
+	create(CLOCK_MONOTONIC, SIGEV_SIGNAL, 1000, 2500, 0, false);
+	call(SYS_timer_settime, 1000, ID, 0, (uint64_t)&longest, 0);
+	CHECK(posix_left_us(2000) > 9000000000000000);
 	branch = true;
 	posix_saved[0] = (struct posix_timer){.id = ID, .notify = SIGEV_SIGNAL, .set.it_value.tv_nsec = 700 * (long)ms};
 	memset(&posix, 0, sizeof(posix));
