@@ -13,6 +13,9 @@
 #include "base/proc_stat.h"
 #include "space/rank_dir.h"
 
+/* In a right: it was handed to a process, which has not seen that yet.  Only seeing it lets the process in. */
+static const uint32_t GIVEN = 1u << 31;
+
 enum { PLACES = 2047, PLACE_BITS = 11, FLOORS = 1 << 16, LOOK_MS = 20, LONGEST_MS = 10000 };
 
 struct place {
@@ -41,7 +44,7 @@ static struct {
 static uint32_t right_of(const struct place *p)
 {
 	const uint64_t asked = __atomic_load_n(&p->asked, __ATOMIC_SEQ_CST);
-	return asked ? (uint32_t)(asked << PLACE_BITS | ((uint64_t)(p - floors->places) + 1)) : 0;
+	return asked ? (uint32_t)(asked << PLACE_BITS | ((uint64_t)(p - floors->places) + 1)) & ~GIVEN : 0;
 }
 
 static struct place *place_of(uint32_t right)
@@ -65,28 +68,40 @@ static uint32_t right(uint32_t floor)
 	return __atomic_load_n(&floors->right[floor], __ATOMIC_SEQ_CST);
 }
 
+static bool becomes(uint32_t floor, uint32_t before, uint32_t after)
+{
+	return __atomic_compare_exchange_n(&floors->right[floor], &before, after, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
 static bool passes(uint32_t floor, uint32_t before, uint32_t after)
 {
-	if (!__atomic_compare_exchange_n(&floors->right[floor], &before, after, false, __ATOMIC_SEQ_CST,
-					 __ATOMIC_SEQ_CST))
+	if (!becomes(floor, before, after))
 		return false;
 	wake_all(&floors->right[floor]);
 	return true;
 }
 
+/* As in proc_pid_stat(5); 0: unknown. */
+static char state_of(uint32_t pid, long *threads)
+{
+	char name[16], text[1024], state;
+	snprintf(name, sizeof(name), "%u", pid);
+	const char *fields = proc_stat(name, text, sizeof(text));
+	return fields && sscanf(fields, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+				&state, threads) == 2
+		       ? state
+		       : 0;
+}
+
 /* A zombie without threads has ended.  One whose first thread alone has ended has others. */
 static bool ended(uint32_t pid)
 {
-	char name[16], text[1024], state;
 	long threads;
 	if (!pid || raw_syscall(SYS_kill, pid, 0, 0, 0, 0, 0) == -ESRCH)
 		return true;
-	snprintf(name, sizeof(name), "%u", pid);
-	const char *fields = proc_stat(name, text, sizeof(text));
-	return fields &&
-	       sscanf(fields, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld", &state,
-		      &threads) == 2 &&
-	       (state == 'Z' || state == 'X') && threads <= 1;
+	const char state = state_of(pid, &threads);
+	return (state == 'Z' || state == 'X') && threads <= 1;
 }
 
 static struct floors *map_file(void)
@@ -162,15 +177,18 @@ static uint32_t longest(uint32_t floor)
 			found = p;
 		}
 	}
-	return found ? right_of(found) : 0;
+	const uint32_t next = found ? right_of(found) : 0; /* 0: it has ended meanwhile */
+	return next ? next | GIVEN : 0;
 }
 
 static void give(struct place *p)
 {
 	const uint32_t ours = right_of(p);
-	for (unsigned i = 0; ours && i < set.n; i++)
-		if (right(set.floor[i]) == ours)
-			passes(set.floor[i], ours, longest(set.floor[i]));
+	for (unsigned i = 0; ours && i < set.n; i++) {
+		const uint32_t now = right(set.floor[i]);
+		if ((now & ~GIVEN) == ours)
+			passes(set.floor[i], now, longest(set.floor[i]));
+	}
 	__atomic_store_n(&p->asked, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -195,14 +213,14 @@ static bool lapsed(uint32_t right)
 {
 	struct place *p = place_of(right);
 	const uint32_t pid = __atomic_load_n(&p->pid, __ATOMIC_SEQ_CST);
-	return right_of(p) != right || ended(pid);
+	return right_of(p) != (right & ~GIVEN) || ended(pid);
 }
 
 /* The process that has this right is dead or stopped: nobody is to hand it another floor.  One that asks anew waits. */
 static bool pass_over(uint32_t floor, uint32_t right, uint32_t ours)
 {
 	struct place *p = place_of(right);
-	if (right_of(p) == right)
+	if (right_of(p) == (right & ~GIVEN))
 		__atomic_store_n(&p->waits, 0, __ATOMIC_SEQ_CST);
 	return passes(floor, right, ours);
 }
@@ -224,8 +242,8 @@ static uint32_t take(struct place *p, uint32_t floor)
 	for (uint32_t now; own && (now = right(floor)) != ours;) {
 		/* each time: pass_over() may have meant us, or the process that had the place before us */
 		const bool anew = __atomic_exchange_n(&p->waits, floor + 1, __ATOMIC_SEQ_CST) != floor + 1;
-		if (!now) {
-			passes(floor, 0, ours);
+		if (!now || now == (ours | GIVEN)) {
+			becomes(floor, now, ours);
 			continue;
 		}
 		struct place *holder = place_of(now);
@@ -240,11 +258,12 @@ static uint32_t take(struct place *p, uint32_t floor)
 			continue;
 		looked = at;
 		const uint32_t other = __atomic_load_n(&holder->waits, __ATOMIC_SEQ_CST);
-		if (other && other != floor + 1) /* one that is stopped may not have seen that it has this one */
+		if (other && other != floor + 1)
 			since = at;
 		const bool nobody = lapsed(now);
 		const uint32_t pid = __atomic_load_n(&holder->pid, __ATOMIC_SEQ_CST);
-		if ((nobody || at - since >= LONGEST_MS) && pass_over(floor, now, ours) && !nobody)
+		const bool unseen = now & GIVEN && at - since >= LOOK_MS; /* it is stopped, or waits for a processor */
+		if ((nobody || unseen || at - since >= LONGEST_MS) && pass_over(floor, now, ours) && !nobody && !unseen)
 			kept = pid;
 	}
 	__atomic_store_n(&p->waits, 0, __ATOMIC_SEQ_CST);
@@ -326,4 +345,15 @@ bool floors_has(uint32_t pid)
 		if (__atomic_load_n(&floors->places[i].pid, __ATOMIC_SEQ_CST) == pid)
 			return true;
 	return false;
+}
+
+/* Not longer than some hundredths of a second: it may have been continued, or wait in the kernel for a child of vfork. */
+void floors_await_stop(uint32_t pid)
+{
+	const struct timespec pause = {.tv_nsec = 500000};
+	long threads;
+	char state;
+	for (int left = 100; left && floors_has(pid) && (state = state_of(pid, &threads)) && strchr("RSD", state);
+	     left--)
+		raw_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
 }

@@ -8,7 +8,8 @@
  *
  * A file in the rank's directory says who has each floor, and who waits for it; a key of the memory says which floor it
  * has (two that have the same do no harm).  A floor is handed to the process that waits longest.  A process that ends
- * gives its floors up.  One that is killed is found dead by those that wait.  One that keeps a floor for too long, being
+ * gives its floors up.  One that is killed is found dead by those that wait.  One that does not see that it was handed a
+ * floor, since it is stopped, loses it to those that wait.  One that keeps a floor for too long, being
  * stopped or waiting in a call of which rdb does not know that it waits, loses it: nobody waits without bound.
  * docs/internals/threads.md has the states, and a test explores them.
  */
@@ -36,3 +37,5 @@ void floors_look(void);
 void floors_expect(uint32_t pid);
 /* Does the process take part, or will it? */
 bool floors_has(uint32_t pid);
+/* SIGSTOP was sent to it. */
+void floors_await_stop(uint32_t pid);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include "base/monotonic.h"
 #include "base/user.h"
+#include "space/floors.h"
 #include "task/baton.h"
 #include "task/envoy.h"
 #include "task/staging.h"
@@ -172,6 +174,36 @@ static long for_events(long nr, const uint64_t args[6])
 	return released(nr, nr, args);
 }
 
+/* The signal that the call sends; 0: none. */
+static int sends(long nr, const uint64_t a[6])
+{
+	switch (nr) {
+	case SYS_kill:
+	case SYS_tkill:
+	case SYS_rt_sigqueueinfo: return (int)a[1];
+	case SYS_tgkill:
+	case SYS_rt_tgsigqueueinfo: return (int)a[2];
+	default: return 0;
+	}
+}
+
+/* Sends a signal that stops a process, by default.  One that is stopped is not to keep those waiting that share memory
+ * with it.  Another process has no floor while we have it, but it may get it until the signal is seen there. */
+static long stopping(long nr, const uint64_t args[6])
+{
+	const int to = (int)args[0];
+	const bool ours = to == lower.pid || (nr == SYS_kill && to <= 0) ||
+			  (nr == SYS_tkill && !raw_syscall(SYS_tgkill, lower.pid, to, 0, 0, 0, 0));
+	if (ours)
+		envoy_lend();
+	const long r = signals_syscall(nr, args);
+	if (ours)
+		envoy_return();
+	else if (r == 0 && sends(nr, args) == SIGSTOP)
+		floors_await_stop((uint32_t)to);
+	return r;
+}
+
 /* Some namespaces are only for a process with one thread. */
 static long alone(long nr, const uint64_t args[6])
 {
@@ -185,6 +217,9 @@ static long carried_out(long nr, const uint64_t args[6])
 {
 	if (lower.shares && threads_alive() == 1 && (nr == SYS_unshare || nr == SYS_setns))
 		return alone(nr, args);
+	const int sig = sends(nr, args);
+	if (lower.shares && recording() && (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU))
+		return stopping(nr, args);
 	if (!recording() || !threads_compete())
 		return signals_syscall(nr, args);
 	switch (waits(nr, args)) {

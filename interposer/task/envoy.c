@@ -97,6 +97,12 @@ static void cannot(int error)
 		strerror(error));
 }
 
+static void take_again(uint64_t key)
+{
+	give_floors();
+	take_floors(key);
+}
+
 void envoy_begin(uint64_t key)
 {
 	const bool begins = !envoy.begun;
@@ -108,10 +114,18 @@ void envoy_begin(uint64_t key)
 	}
 	if (rc)
 		cannot(rc);
-	else if (lower.shares) {
-		give_floors();
-		take_floors(key);
-	}
+	else if (lower.shares)
+		take_again(key);
+}
+
+void envoy_lend(void)
+{
+	give_floors();
+}
+
+void envoy_return(void)
+{
+	take_again(0);
 }
 
 void envoy_rest(void)

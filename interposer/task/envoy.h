@@ -19,5 +19,8 @@ void envoy_forked(void);
  * baton, and keeps the floors. */
 void envoy_rest(void);
 void envoy_back(void);
+/* Gives the floors up, and takes them again; the caller keeps the baton meanwhile. */
+void envoy_lend(void);
+void envoy_return(void);
 /* The recording ends, or the process does. */
 void envoy_leave(void);
