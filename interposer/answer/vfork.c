@@ -1,24 +1,38 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/descriptors.h"
 #include "base/pagemap_scan.h"
+#include "base/thread.h"
 #include "space/arena.h"
+#include "space/floors.h"
 #include "task/baton.h"
 #include "answer/vfork.h"
 
 enum { BATCH = 512 };
 
+enum { WORDS = RDB_PAGE / 8 };
+
 struct page {
 	uint64_t addr;
-	uint8_t data[RDB_PAGE];
+	uint64_t changed[WORDS / 64]; /* a bit for each word that the child may have stored to */
+	uint64_t data[WORDS];
 };
 
 static int to_parent = -1;
+static struct {
+	pid_t pid; /* 0: none */
+	int memory;
+} before = {.memory = -1};
 
 int vfork_open(int ends[2])
 {
@@ -36,10 +50,46 @@ int vfork_open(int ends[2])
 	return 0;
 }
 
+/* Other threads of the parent run on and store next to what the child stores to.  A process that does nothing keeps the
+ * memory as it was, so that the child sends only what it changed itself. */
+static void keep_before(void)
+{
+	const pid_t child = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	char path[32];
+	const long pid = raw_syscall(SYS_clone, 0, 0, 0, 0, 0, 0);
+	if (pid == 0) { /* all signals are blocked; others may wait for the ends of pipes */
+		raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
+		raw_syscall(SYS_close_range, 0, UINT32_MAX, 0, 0, 0, 0);
+		while (raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) == child)
+			raw_syscall(SYS_pause, 0, 0, 0, 0, 0, 0);
+		raw_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	}
+	if (pid < 0)
+		return;
+	floors_expect((uint32_t)pid); /* it stores nothing in memory that processes share */
+	before.pid = (pid_t)pid;
+	snprintf(path, sizeof(path), "/proc/%d/mem", before.pid);
+	before.memory = lower_fd(descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0));
+}
+
+static void drop_before(void)
+{
+	if (!before.pid)
+		return;
+	raw_syscall(SYS_kill, before.pid, SIGKILL, 0, 0, 0, 0);
+	while (raw_syscall(SYS_wait4, before.pid, 0, __WALL, 0, 0, 0) == -EINTR)
+		;
+	if (before.memory >= 0)
+		lower_fd_close(before.memory);
+	before.pid = 0;
+}
+
 void vfork_child(const int ends[2], bool shared)
 {
 	close(ends[0]);
 	to_parent = shared ? ends[1] : -1; /* left open in both cases: the kernel closes it at exec or exit */
+	if (shared && threads_alive() > 1)
+		keep_before();
 }
 
 bool vfork_under_way(void)
@@ -52,6 +102,9 @@ void vfork_forget(void)
 	if (to_parent >= 0)
 		close(to_parent);
 	to_parent = -1;
+	if (before.pid && before.memory >= 0)
+		lower_fd_close(before.memory);
+	before.pid = 0;
 }
 
 static bool transfer(int fd, void *data, size_t len, bool out)
@@ -66,6 +119,17 @@ static bool transfer(int fd, void *data, size_t len, bool out)
 		len -= (size_t)n;
 	}
 	return true;
+}
+
+static void fill(struct page *page, uint64_t addr)
+{
+	static uint64_t was[WORDS];
+	const bool known = before.pid && pread(before.memory, was, RDB_PAGE, (off_t)addr) == RDB_PAGE;
+	page->addr = addr;
+	memcpy(page->data, (void *)addr, RDB_PAGE);
+	memset(page->changed, known ? 0 : 0xff, sizeof(page->changed));
+	for (unsigned i = 0; known && i < WORDS; i++)
+		page->changed[i / 64] |= (uint64_t)(page->data[i] != was[i]) << i % 64;
 }
 
 /* proc(5), /proc/pid/pagemap: bit 63 present, 62 swapped out, 56 mapped by this process alone.  After fork all pages are
@@ -84,8 +148,7 @@ static int send_pages(const struct mapping *m, void *arg)
 		for (uint64_t i = 0; i < n; i++, at += RDB_PAGE) {
 			if (!(e[i] >> 62 & 1) && (!(e[i] >> 63) || !(e[i] >> 56 & 1)))
 				continue;
-			page.addr = at;
-			memcpy(page.data, (void *)at, RDB_PAGE);
+			fill(&page, at);
 			if (!transfer(to_parent, &page, sizeof(page), true))
 				return -EPIPE; /* the parent has been killed */
 		}
@@ -104,17 +167,22 @@ void vfork_leaving(void)
 			 strerror(-rc));
 	if (pagemap >= 0)
 		close(pagemap);
+	drop_before();
 	to_parent = -1;
+}
+
+static bool differs(const struct page *page, const uint64_t *here, unsigned i)
+{
+	return page->changed[i / 64] >> i % 64 & 1 && here[i] != page->data[i];
 }
 
 /* Stores and logs only the words that differ. */
 static void apply(const struct page *page, struct event *ev)
 {
 	uint64_t *here = (uint64_t *)page->addr;
-	const uint64_t *there = (const void *)page->data;
-	for (unsigned i = 0, from; i < RDB_PAGE / 8; i++) {
-		for (from = i; i < RDB_PAGE / 8 && here[i] != there[i]; i++)
-			here[i] = there[i];
+	for (unsigned i = 0, from; i < WORDS; i++) {
+		for (from = i; i < WORDS && differs(page, here, i); i++)
+			here[i] = page->data[i];
 		if (i > from)
 			event_out(ev, here + from, (i - from) * 8);
 	}

@@ -3,6 +3,7 @@
  *
  * Our child has a copy of the memory, so that it has a recording of its own.  Before it replaces itself or ends, what
  * it wrote is sent to the parent, which waits for that anyway.  It becomes part of the answer to the parent's call.
+ * What other threads of the parent store meanwhile stays.
  */
 #pragma once
 #include "crossing/event.h"
