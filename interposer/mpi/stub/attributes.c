@@ -18,7 +18,7 @@ struct keyval {
 	struct keyval *next;
 	int id;
 	unsigned class;
-	unsigned freed : 1, uses : 31; /* uses: attributes that were set with it */
+	unsigned uses; /* 1, and attributes that were set with it; in Open MPI each MPI_Comm_free_keyval takes one away */
 	enum rdb_language language;
 	MPI_Comm_copy_attr_function *copy;
 	MPI_Comm_delete_attr_function *delete;
@@ -36,8 +36,8 @@ static struct keyval *keyval_find(unsigned class, int id)
 
 	while (keyval && (keyval->id != id || keyval->class != class))
 		keyval = keyval->next;
-	/* Attributes keep a freed keyval. */
-	return keyval && keyval->freed && !keyval->uses && !AS_MPICH ? NULL : keyval;
+	/* MPICH knows a freed keyval for ever, and lets it be freed again. */
+	return keyval && !keyval->uses && !AS_MPICH ? NULL : keyval;
 }
 
 /* The error that the program gets where we found ERR. */
@@ -66,6 +66,7 @@ int rdb_keyval_create(unsigned class, void *copy, void *delete, int *id, void *e
 		.next = keyvals,
 		.id = next_keyval++,
 		.class = class,
+		.uses = 1,
 		.language = language,
 		.copy = copy,
 		.delete = delete,
@@ -97,9 +98,9 @@ static int keyval_free(unsigned class, int *id)
 {
 	struct keyval *keyval = id ? keyval_find(class, *id) : NULL;
 
-	if (!keyval || keyval->freed)
+	if (!keyval)
 		return refused(MPI_ERR_KEYVAL);
-	keyval->freed = 1;
+	keyval->uses--;
 	*id = MPI_KEYVAL_INVALID;
 	return MPI_SUCCESS;
 }
@@ -176,7 +177,7 @@ static int attr_remove(unsigned class, void *handle, int id, int anyway)
 	int err;
 
 	if (!keyval)
-		return MPI_ERR_KEYVAL;
+		return AS_MPICH ? MPI_ERR_KEYVAL : MPI_ERR_ARG;
 	attr = attr_find(object, id);
 	if (!attr)
 		return AS_MPICH ? MPI_SUCCESS : MPI_ERR_OTHER;
@@ -239,7 +240,7 @@ static int attr_get(unsigned class, void *handle, int id, void **value, int *fla
 	struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
 	struct rdb_attr *attr = attr_find(object, id);
 
-	if (!attr && !can_get(class, id))
+	if (!can_get(class, id))
 		return id == MPI_KEYVAL_INVALID ? MPI_ERR_KEYVAL : refused(MPI_ERR_KEYVAL);
 	*flag = attr != NULL;
 	if (attr)

@@ -158,6 +158,30 @@ static void orders(void)
 	MPI_Win_free(&win);
 }
 
+/* More often than there are attributes that keep it. */
+static void freed_keyvals(void)
+{
+	MPI_Comm comms[3];
+	int keyval, kept;
+
+	for (int uses = 0; uses <= 3; uses++) {
+		MPI_Comm_create_keyval(told_copy, told_delete, &kept, NULL);
+		for (int i = 0; i < uses; i++) {
+			MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
+			MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+			set(comms[i], kept, 7);
+		}
+		for (int i = 0; i < uses + 2; i++) {
+			keyval = kept;
+			printf("%d: free keyval: %s\n", rank, class_of(MPI_Comm_free_keyval(&keyval)));
+			printf("%d: it is invalid %d\n", rank, keyval == MPI_KEYVAL_INVALID);
+			get(uses ? comms[0] : MPI_COMM_SELF, kept);
+		}
+		for (int i = 0; i < uses; i++)
+			printf("%d: free: %s\n", rank, class_of(MPI_Comm_free(&comms[i])));
+	}
+}
+
 /* Whether a communicator has the attributes of MPI_COMM_WORLD. */
 static void inherited(void)
 {
@@ -242,6 +266,7 @@ int main(int argc, char **argv)
 	printf("%d: no buffer: %d\n", rank, MPI_Buffer_detach(&buffer, &bytes) != MPI_SUCCESS);
 	attributes();
 	orders();
+	freed_keyvals();
 	inherited();
 	types();
 	generalized();
