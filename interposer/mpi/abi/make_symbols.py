@@ -27,11 +27,10 @@ CLASSES = {
     "MPI_File": "file",
 }
 # No MPI name: must exist, but Open MPI 4.1 offers them to no C program.
-UNNAMED = {
-    "ompi_mpi_errors_throw_exceptions": "errhandler",
-    "ompi_mpi_ub": "type",
-    "ompi_mpi_lb": "type",
-}
+UNNAMED = {"ompi_mpi_errors_throw_exceptions": "errhandler"}
+# Of MPI-1: mpi.h may refuse the names, but the library has the types. Programs of MPICH use them.
+REMOVED = {"ompi_mpi_ub": ("type", "MPI_UB"), "ompi_mpi_lb": ("type", "MPI_LB")}
+REMOVED_NUMBERS = {"MPI_UB": "3", "MPI_LB": "4"}
 FORTRAN = re.compile(r"parameter \((MPI_\w+)=(\d+)\)")
 HANDLE = re.compile(r"define (MPI_\w+) +OMPI_PREDEFINED_GLOBAL\( *(MPI_\w+), *(\w+)\)")
 
@@ -40,7 +39,7 @@ def predefined(header: str) -> list[tuple[str, str, str]]:
     """(symbol, class, MPI name): null handles first, then as mpi.h lists them."""
     found: dict[str, tuple[str, str, str]] = {}
     for name, kind, symbol in HANDLE.findall(header):
-        if symbol not in UNNAMED:
+        if symbol not in UNNAMED and symbol not in REMOVED:
             found.setdefault(symbol, (symbol, CLASSES[kind], name))
     return sorted(found.values(), key=lambda row: not row[2].endswith("_NULL"))
 
@@ -67,6 +66,8 @@ def main(library: str, header: str, *fortran: str) -> None:
     )
     last: dict[str, int] = {}
     handles = {symbol: (kind, name) for symbol, kind, name in predefined(Path(header).read_text())}
+    handles |= REMOVED
+    numbers |= REMOVED_NUMBERS
     for symbol, (kind, name) in handles.items():
         last[kind] = last.get(kind, 0) + 1
         print(f"P {symbol} {exported[symbol][1]:#x} {kind} {last[kind]} {name} {numbers[name]}")

@@ -70,6 +70,28 @@ static void types(void)
 	MPI_Type_free(&made);
 }
 
+/* MPICH's mpi.h still has these. */
+#ifdef MPICH_VERSION
+static void bounds(void)
+{
+	int lengths[] = {1, 1, 1}, size, n;
+	MPI_Aint at[] = {-3, 0, 6}, lb, ub;
+	MPI_Datatype parts[] = {MPI_LB, MPI_INT, MPI_UB}, made;
+	char name[MPI_MAX_OBJECT_NAME];
+
+	CHECK(!OldStruct(3, lengths, at, parts, &made));
+	OldLower(made, &lb);
+	OldUpper(made, &ub);
+	MPI_Type_size(made, &size);
+	CHECK(lb == -3 && ub == 6 && size == sizeof(int));
+	MPI_Type_free(&made);
+	CHECK(!MPI_Type_get_name(MPI_UB, name, &n) && !strcmp(name, "MPI_UB"));
+	CHECK(MPI_Type_f2c(MPI_Type_c2f(MPI_LB)) == MPI_LB);
+}
+#else
+static void bounds(void) {}
+#endif
+
 static void error_handlers(void)
 {
 	MPI_Errhandler handler, got;
@@ -110,6 +132,7 @@ int main(int argc, char **argv)
 {
 	MPI_Init(&argc, &argv);
 	types();
+	bounds();
 	error_handlers();
 	fortran();
 	printf("well\n");

@@ -12,6 +12,15 @@
 #include "lower/objects/status.h"
 #include "lower/objects/translate.h"
 
+/* The library has these types of MPI-1, also where its mpi.h refuses the names. */
+#if defined(OPEN_MPI) && !OMPI_ENABLE_MPI1_COMPAT
+extern struct ompi_predefined_datatype_t ompi_mpi_ub, ompi_mpi_lb;
+#undef MPI_UB
+#undef MPI_LB
+#define MPI_UB OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_ub)
+#define MPI_LB OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_lb)
+#endif
+
 struct observer;
 extern const struct rdb_host *host;
 extern struct rdb_plugin *own_plugin;   /* rdb_plugin, for files below plugin.c */
