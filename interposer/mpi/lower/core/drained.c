@@ -99,7 +99,7 @@ MPI_Status drained_status(const struct drained *one)
 	return status;
 }
 
-int64_t drained_deliver(const struct drained *one, void *buf, int count, const struct vtype *type)
+int64_t drained_deliver(const struct drained *one, void *buf, int count, struct vtype *type)
 {
 	int64_t room = count * type->size, bytes = (int64_t)one->bytes < room ? (int64_t)one->bytes : room;
 	int position = 0;

@@ -23,7 +23,7 @@ void drained_free(struct drained *one);
  * it. */
 struct drained *drained_probe(struct vcomm *comm, int source, int tag, bool take, MPI_Status *status);
 MPI_Status drained_status(const struct drained *one);
-int64_t drained_deliver(const struct drained *one, void *buf, int count, const struct vtype *type);
+int64_t drained_deliver(const struct drained *one, void *buf, int count, struct vtype *type);
 void drained_done(struct vreq *request, const struct drained *one, void *buf, int count);
 
 /* matched.c: messages that the program has matched and not received.  A checkpoint takes them out of the network. */

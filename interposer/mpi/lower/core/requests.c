@@ -214,7 +214,7 @@ static void unpack_part(struct vreq *request, int64_t bytes, int64_t elements)
 
 static int64_t copy_out(struct vreq *request, const MPI_Status *status)
 {
-	const struct vtype *type = request->type;
+	struct vtype *type = request->type;
 	bool truncated = is_truncation(status->MPI_ERROR);
 	int64_t bytes = truncated ? request->room : status_bytes(status);
 	int64_t elements;
@@ -235,7 +235,7 @@ static int64_t copy_out(struct vreq *request, const MPI_Status *status)
 		else
 			PMPI_Unpack(request->shadow, (int)bytes, &position, request->buf, (int)elements, type->o.real,
 				    MPI_COMM_SELF);
-		out_typed(request->buf, elements, type);
+		out_received(request->buf, bytes, elements, type);
 	}
 	shadow_mark(request);
 	return bytes;

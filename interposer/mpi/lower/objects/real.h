@@ -213,7 +213,7 @@ void order_out(void *upper, size_t len);
 
 /* types.c: report written elements in upper memory. */
 void out_typed(void *buf, int64_t count, const struct vtype *type);
-void out_received(void *buf, int64_t bytes, int64_t count, const struct vtype *type);
+void out_received(void *buf, int64_t bytes, int64_t count, struct vtype *type);
 
 /* p2p.c: notes for readers of the log. */
 void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int64_t count, struct vtype *type,

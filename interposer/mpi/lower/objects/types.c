@@ -334,18 +334,43 @@ void out_typed(void *buf, int64_t count, const struct vtype *type)
 	}
 }
 
-/* `bytes` were received into room for `count` elements. */
-void out_received(void *buf, int64_t bytes, int64_t count, const struct vtype *type)
+/* The beginning of an element: behind it the program may have no memory.  Inside a block the order of the data may be
+ * another one, so a block counts as a whole. */
+static void out_begun(char *element, int64_t bytes, struct vtype *type)
 {
-	int64_t elements;
+	char *from = element, *to = element;
 
+	if (!type->parts)
+		type_parts(type);
+	for (unsigned i = 0; i < type->part_count; i++) {
+		const struct rdb_blocks *part = &type->parts[i];
+
+		for (uint64_t k = 0; k < part->count && bytes > 0; k++) {
+			char *block = element + part->offset + (int64_t)k * part->stride;
+
+			if (from == to || block < to || block - to > (int64_t)part->len * GAP_FACTOR) {
+				order_out(from, to - from);
+				from = block;
+			}
+			to = block + part->len;
+			bytes -= (int64_t)part->len;
+		}
+	}
+	order_out(from, to - from);
+}
+
+/* `bytes` were received into room for `count` elements. */
+void out_received(void *buf, int64_t bytes, int64_t count, struct vtype *type)
+{
 	if (bytes <= 0 || type->size == 0)
 		return;
-	elements = (bytes + type->size - 1) / type->size;
-	if (elements > count)
-		elements = count;
-	if (type->dense)
-		order_out(buf, bytes < elements * type->size ? bytes : elements * type->size);
-	else
-		out_typed(buf, elements, type);
+	if (bytes > count * type->size)
+		bytes = count * type->size;
+	if (type->dense) {
+		order_out(buf, bytes);
+		return;
+	}
+	out_typed(buf, bytes / type->size, type);
+	if (bytes % type->size)
+		out_begun((char *)buf + bytes / type->size * type->extent, bytes % type->size, type);
 }
