@@ -219,6 +219,64 @@ static void types(void)
 	printf("%d: name of %d letters\n", rank, n);
 }
 
+/* The error field, which most calls leave as it was: 77. */
+static void errors_of_statuses(void)
+{
+	int sent = 1, got, flag, n, indices[3];
+	MPI_Request requests[3], one;
+	MPI_Status statuses[4], status;
+	MPI_Message message;
+
+	for (int how = 0; how < 4; how++) {
+		for (int i = 0; i < 4; i++)
+			statuses[i].MPI_ERROR = 77;
+		MPI_Irecv(&got, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[0]);
+		requests[1] = MPI_REQUEST_NULL;
+		MPI_Isend(&sent, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[2]);
+		flag = n = 0;
+		while (how == 1 && !flag)
+			MPI_Testall(3, requests, &flag, statuses);
+		while (how == 2 && !n)
+			MPI_Testsome(1, requests, &n, indices, statuses);
+		if (how == 3)
+			MPI_Waitsome(1, requests, &n, indices, statuses);
+		if (how == 0)
+			MPI_Waitall(3, requests, statuses);
+		for (int i = 0; i < 4; i++)
+			printf("%d: error field %d of %d: %d\n", rank, how, i, statuses[i].MPI_ERROR);
+		MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+	}
+	status.MPI_ERROR = 77;
+	one = MPI_REQUEST_NULL;
+	MPI_Request_get_status(one, &flag, &status);
+	printf("%d: error field of no request: %d\n", rank, status.MPI_ERROR);
+	for (int how = 0; how < 5; how++) {
+		const int source = how == 4 ? MPI_PROC_NULL : 0;
+
+		status.MPI_ERROR = 77;
+		flag = 0;
+		MPI_Isend(&sent, 1, MPI_INT, source, 1, MPI_COMM_SELF, &one);
+		while (how == 1 && !flag)
+			MPI_Iprobe(source, 1, MPI_COMM_SELF, &flag, &status);
+		while (how == 2 && !flag)
+			MPI_Improbe(source, 1, MPI_COMM_SELF, &flag, &message, &status);
+		if (how == 3)
+			MPI_Mprobe(source, 1, MPI_COMM_SELF, &message, &status);
+		if (how == 0 || how == 4)
+			MPI_Probe(source, 1, MPI_COMM_SELF, &status);
+		printf("%d: error field of probe %d: %d\n", rank, how, status.MPI_ERROR);
+		status.MPI_ERROR = 77;
+		if (how == 2 || how == 3)
+			MPI_Mrecv(&got, 1, MPI_INT, &message, &status);
+		else
+			MPI_Recv(&got, 1, MPI_INT, source, 1, MPI_COMM_SELF, &status);
+		printf("%d: error field of receive %d: %d\n", rank, how, status.MPI_ERROR);
+		status.MPI_ERROR = 77;
+		MPI_Wait(&one, &status);
+		printf("%d: error field of wait %d: %d\n", rank, how, status.MPI_ERROR);
+	}
+}
+
 static int query(void *extra, MPI_Status *status)
 {
 	status->MPI_SOURCE = status->MPI_TAG = 0;
@@ -269,6 +327,7 @@ int main(int argc, char **argv)
 	freed_keyvals();
 	inherited();
 	types();
+	errors_of_statuses();
 	generalized();
 	return end();
 }

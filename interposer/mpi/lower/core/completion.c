@@ -131,7 +131,7 @@ int64_t real_Request_get_status(const uint64_t *a)
 	put((void *)a[1], &flag, sizeof(flag));
 	if (flag) {
 		request_peek(request, &status);
-		status_out((void *)a[2], &status, false);
+		status_out((void *)a[2], &status, !SETS_ERROR && id <= RDB_NULL_ID);
 	}
 	return rc;
 }
@@ -180,12 +180,17 @@ static int64_t many_failure(const struct many *many, int rc, int count)
 	return rc;
 }
 
-static void many_settle_all(struct many *many, int rc, int count, void **upper, struct upper_status *statuses)
+/* ALL: of MPI_Waitall. */
+static void many_settle_all(struct many *many, int rc, int count, void **upper, struct upper_status *statuses, bool all)
 {
+	const bool error = SETS_ERROR || is_class(rc, MPI_ERR_IN_STATUS);
+
 	for (int i = 0; i < count; i++) {
+		const bool sets = error || (all && many->request[i]->o.id > RDB_NULL_ID);
+
 		settle(many->request[i], many->real[i], &many->status[i], upper + i, false);
 		if (statuses)
-			status_store(statuses + i, &many->status[i], is_class(rc, MPI_ERR_IN_STATUS));
+			status_store(statuses + i, &many->status[i], sets);
 	}
 	if (count > 0)
 		host->out(upper, count * sizeof(*upper));
@@ -215,7 +220,7 @@ int64_t real_Waitall(const uint64_t *a)
 	many_wait(&many, count, false);
 	result = rc == MPI_SUCCESS ? 0 : many_failure(&many, rc, count);
 	if (rc == MPI_SUCCESS || is_class(rc, MPI_ERR_IN_STATUS))
-		many_settle_all(&many, rc, count, (void **)a[1], (void *)a[2]);
+		many_settle_all(&many, rc, count, (void **)a[1], (void *)a[2], true);
 	free(many.room);
 	return result;
 }
@@ -233,7 +238,7 @@ int64_t real_Testall(const uint64_t *a)
 	if (rc == MPI_SUCCESS || is_class(rc, MPI_ERR_IN_STATUS))
 		put((void *)a[2], &flag, sizeof(flag));
 	if ((flag && rc == MPI_SUCCESS) || is_class(rc, MPI_ERR_IN_STATUS))
-		many_settle_all(&many, rc, count, (void **)a[1], (void *)a[3]);
+		many_settle_all(&many, rc, count, (void **)a[1], (void *)a[3], false);
 	free(many.room);
 	return result;
 }
@@ -313,7 +318,7 @@ static void some_settle(struct many *many, int rc, int done, void **upper, struc
 
 		settle(many->request[k], many->real[k], &many->status[i], upper + k, true);
 		if (statuses)
-			status_store(statuses + i, &many->status[i], is_class(rc, MPI_ERR_IN_STATUS));
+			status_store(statuses + i, &many->status[i], SETS_ERROR || is_class(rc, MPI_ERR_IN_STATUS));
 	}
 	if (statuses)
 		host->out(statuses, done * sizeof(*statuses));

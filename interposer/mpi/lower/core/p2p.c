@@ -329,6 +329,11 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[8], receive_posted());
 }
 
+static bool probe_sets_error(int source)
+{
+	return !SETS_ERROR && source != MPI_PROC_NULL;
+}
+
 /* source, tag, comm, status */
 int64_t real_Probe(const uint64_t *a)
 {
@@ -340,7 +345,7 @@ int64_t real_Probe(const uint64_t *a)
 
 	if (rc == MPI_SUCCESS) {
 		note_probed(comm, (int)a[0], &status, posted + 1);
-		status_out((void *)a[3], &status, false);
+		status_out((void *)a[3], &status, probe_sets_error((int)a[0]));
 	}
 	return rc;
 }
@@ -359,7 +364,7 @@ int64_t real_Iprobe(const uint64_t *a)
 	put((void *)a[3], &flag, sizeof(flag));
 	if (flag) {
 		note_probed(comm, (int)a[0], &status, posted + 1);
-		status_out((void *)a[4], &status, false);
+		status_out((void *)a[4], &status, probe_sets_error((int)a[0]));
 	}
 	return rc;
 }
@@ -400,7 +405,7 @@ int64_t real_Mprobe(const uint64_t *a)
 	else if (rc == MPI_SUCCESS)
 		matched((void **)a[3], real, comm, (int)a[0], &status);
 	if (rc == MPI_SUCCESS)
-		status_out((void *)a[4], &status, false);
+		status_out((void *)a[4], &status, probe_sets_error((int)a[0]));
 	object_release(&comm->o);
 	return rc;
 }
@@ -420,7 +425,7 @@ int64_t real_Improbe(const uint64_t *a)
 	put((void *)a[3], &flag, sizeof(flag));
 	if (flag) {
 		matched((void **)a[4], real, comm, (int)a[0], &status);
-		status_out((void *)a[5], &status, false);
+		status_out((void *)a[5], &status, probe_sets_error((int)a[0]));
 	}
 	return rc;
 }

@@ -18,3 +18,12 @@ void status_out(struct upper_status *upper, const MPI_Status *status, bool with_
 /* The same without reporting it, for arrays, which are reported as a whole. */
 void status_store(struct upper_status *upper, const MPI_Status *status, bool with_error);
 extern const MPI_Status status_empty;
+
+/* Which calls set the error field when there is no error, the standard leaves open. */
+enum {
+#ifdef OPEN_MPI
+	SETS_ERROR = true /* MPI_Waitall, MPI_Testall, MPI_Waitsome, MPI_Testsome: also of null requests */
+#else
+	SETS_ERROR = false /* MPI_Waitall alone, of others than null requests, and probes */
+#endif
+};
