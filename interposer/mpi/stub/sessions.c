@@ -116,10 +116,25 @@ RDB_MPI(int, Session_get_nth_pset, MPI_Session session, MPI_Info info __attribut
 	return MPI_SUCCESS;
 }
 
+static int same_letter(char a, char b)
+{
+	return a == b || ((a ^ b) == 0x20 && (a | 0x20) >= 'a' && (a | 0x20) <= 'z');
+}
+
+/* Names of process sets are URIs; MPIs compare them without regard to case. */
+static int same_pset(const char *a, const char *b)
+{
+	while (*a && same_letter(*a, *b)) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
 /* The communicator of a process set; NULL: there is no such set. */
 static MPI_Comm comm_of(const char *pset)
 {
-	return equal(pset, psets[0]) ? MPI_COMM_WORLD : equal(pset, psets[1]) ? MPI_COMM_SELF : NULL;
+	return same_pset(pset, psets[0]) ? MPI_COMM_WORLD : same_pset(pset, psets[1]) ? MPI_COMM_SELF : NULL;
 }
 
 static int info_of(MPI_Info *info, const char *key, const char *value)

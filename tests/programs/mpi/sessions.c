@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 	CHECK(flag && !strcmp(name, "MPI_THREAD_MULTIPLE"));
 	OK(MPI_Info_free(&info));
 	CHECK(MPI_Group_from_session_pset(session, "no such set", &group) != MPI_SUCCESS && failures == 2);
-	OK(MPI_Group_from_session_pset(session, "mpi://SELF", &group));
+	OK(MPI_Group_from_session_pset(session, "mpi://self", &group));
 	OK(MPI_Group_size(group, &alone));
 	CHECK(alone == 1);
 	OK(MPI_Group_free(&group));
