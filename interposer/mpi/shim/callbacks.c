@@ -47,6 +47,13 @@ void rdb_call_errhandler(errhandler_function *fn, unsigned class, void *handle, 
 	*code = shim_error_in(native_code);
 }
 
+/* The code with which MPI_ERRORS_ARE_FATAL ends the job. */
+int rdb_error_of_program(int code);
+int rdb_error_of_program(int code)
+{
+	return shim_error_out(code);
+}
+
 void rdb_call_op(void *in, void *inout, int *len, void **type, user_function *fn);
 void rdb_call_op(void *in, void *inout, int *len, void **type, user_function *fn)
 {

@@ -8,6 +8,7 @@ int rdb_call_copy(MPI_Comm_copy_attr_function *fn, unsigned class, void *handle,
 int rdb_call_delete(MPI_Comm_delete_attr_function *fn, unsigned class, void *handle, int keyval, void *value,
 		    void *extra);
 void rdb_call_errhandler(MPI_Comm_errhandler_function *fn, unsigned class, void *handle, int *code, const char *name);
+int rdb_error_of_program(int code);
 /* Call the function `fn`. */
 void rdb_call_op(void *in, void *inout, int *len, MPI_Datatype *type, MPI_User_function *fn);
 void rdb_call_op_c(void *in, void *inout, int *len, MPI_Datatype *type, MPI_User_function_c *fn);
@@ -24,6 +25,7 @@ int rdb_fortran_copy(void *fn, unsigned class, void *handle, int keyval, int64_t
 		     int *flag, enum rdb_language language);
 int rdb_fortran_delete(void *fn, unsigned class, void *handle, int keyval, int64_t value, int64_t extra,
 		       enum rdb_language language);
+#define rdb_error_of_program(code) (code)
 #define rdb_proxy_copy(...) MPI_ERR_OTHER
 #define rdb_proxy_delete(...) MPI_ERR_OTHER
 void rdb_fortran_errhandler(void *fn, unsigned class, void *handle, int *code);

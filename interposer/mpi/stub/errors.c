@@ -88,6 +88,7 @@ static void fatal(unsigned class, void *handle, int code, const char *name)
 	say(who, text, "");
 	say(who, "MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,", "");
 	say(who, "   and potentially your MPI job)", "");
+	code = rdb_error_of_program(code);
 	rdb_call(RDB_Abort, 3, (uint64_t[]){comm, (uint64_t)(int64_t)code, 1});
 	raw_syscall(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
