@@ -47,7 +47,7 @@ def test_answers_of_the_mpi_below(mpi: str, build: Build, tmp_path: Path) -> Non
     program = build("mpi/alike.c", "-O1", "-w", compiler=MPICC[mpi])
     native = launch(mpi, 2, program)
     assert native.returncode == 0, native.stderr
-    assert len(lines(native)) == {"openmpi": 374, "mpich": 378}[mpi]
+    assert len(lines(native)) == {"openmpi": 438, "mpich": 442}[mpi]
     job = record(tmp_path, mpi, 2, program)
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == lines(native)
@@ -119,6 +119,36 @@ def test_what_mpi_4_added(lower: str, program: str, build: Build, tmp_path: Path
     )
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == ["0: good", "1: good"]
+    job.expect_equal()
+
+
+@pytest.mark.parametrize("error", ["info", "keyval"])
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_exit_code_of_a_fatal_error(mpi: str, error: str, build: Build, tmp_path: Path) -> None:
+    """The number of the class, which MPIs have their own of."""
+    needs(mpi)
+    program = build("mpi/fatal.c", "-O1", "-w", compiler=MPICC[mpi])
+    native = launch(mpi, 1, program, error)
+    assert native.returncode != 0
+    job = record(tmp_path, mpi, 1, program, error)
+    assert job.result.returncode == native.returncode
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_behind_an_incomplete_element_is_no_memory(mpi: str, build: Build, tmp_path: Path) -> None:
+    needs(mpi)
+    job = record(tmp_path, mpi, 2, build("mpi/begun.c", "-O1", "-w", compiler=MPICC[mpi]))
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good"]
+    job.expect_equal()
+
+
+def test_infos_outlive_mpi(build: Build, tmp_path: Path) -> None:
+    needs("mpich")
+    program = build("mpi/info_any_time.c", "-O1", "-w", compiler=MPICC["mpich"])
+    job = record(tmp_path, "mpich", 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: after", "0: good", "1: after", "1: good"]
     job.expect_equal()
 
 
