@@ -143,6 +143,16 @@ def test_behind_an_incomplete_element_is_no_memory(mpi: str, build: Build, tmp_p
     job.expect_equal()
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_memory_of_a_window_is_unmapped_first(mpi: str, build: Build, tmp_path: Path) -> None:
+    needs(mpi)
+    program = build("mpi/window_unmapped.c", "-O1", "-w", compiler=MPICC[mpi])
+    job = record(tmp_path, mpi, 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good"]
+    job.expect_equal()
+
+
 def test_infos_outlive_mpi(build: Build, tmp_path: Path) -> None:
     needs("mpich")
     program = build("mpi/info_any_time.c", "-O1", "-w", compiler=MPICC["mpich"])

@@ -143,22 +143,33 @@ static void say_and_publish_block(struct window_part *part, size_t from, size_t 
 	publish_block(part, from, to);
 }
 
+/* A program may unmap a window's memory before MPI_Win_free, when it expects no more one-sided operations. */
+static bool still_mapped(struct window_part *part)
+{
+	char byte;
+
+	part->gone = part->len &&
+		     (host->copy(&byte, part->upper, 1) != 1 || host->copy(&byte, part->upper + part->len - 1, 1) != 1);
+	return !part->gone;
+}
+
 void window_part_publish(struct window_part *part, bool say)
 {
-	where_different(part, part->upper, part->base, say ? say_and_publish_block : publish_block);
+	if (still_mapped(part))
+		where_different(part, part->upper, part->base, say ? say_and_publish_block : publish_block);
 }
 
 bool window_part_take(struct window_part *part)
 {
-	return where_different(part, part->public, part->base, take_block);
+	return !part->gone && where_different(part, part->public, part->base, take_block);
 }
 
 bool window_part_stored(struct window_part *part)
 {
-	return where_different(part, part->upper, part->base, NULL);
+	return still_mapped(part) && where_different(part, part->upper, part->base, NULL);
 }
 
 bool window_part_arrived(struct window_part *part)
 {
-	return where_different(part, part->public, part->base, NULL);
+	return !part->gone && where_different(part, part->public, part->base, NULL);
 }

@@ -55,6 +55,7 @@ struct window_part {
 	size_t len, word; /* word: bytes that are compared and copied as one, 8, 4 or 1 */
 	void *own;        /* mapping of the public copy, if it is ours; else NULL */
 	size_t own_bytes;
+	bool gone; /* the program has unmapped it */
 };
 
 static inline struct vwin *win_of(uint64_t id)
