@@ -93,10 +93,14 @@ static const struct {
 	{0x8906, 0x8907, 16},  /* SIOCGSTAMP, SIOCGSTAMPNS */
 	{0x890b, 0x890c, 0},   /* SIOCADDRT, SIOCDELRT */
 	{0x8910, 0x8911, 40},  /* SIOCGIFNAME, SIOCSIFLINK: struct ifreq, netdevice(7) */
-	{0x8913, 0x8945, 40},  {0x8947, 0x894b, 40}, {0x894c, 0x894c, 0}, /* SIOCGSKNS: a descriptor */
+	{0x8913, 0x893f, 40},  {0x8940, 0x8941, 0},                       /* SIOCGIFBR, SIOCSIFBR: special() */
+	{0x8942, 0x8945, 40},  {0x8947, 0x894b, 40}, {0x894c, 0x894c, 0}, /* SIOCGSKNS: a descriptor */
 	{0x8953, 0x8955, 68}, /* SIOCDARP, SIOCGARP, SIOCSARP: struct arpreq, arp(7) */
 	{0x8960, 0x8962, 68}, /* the same for RARP */
 	{0x8970, 0x8971, 40}, /* SIOCGIFMAP, SIOCSIFMAP */
+	{0x8990, 0x8992, 0},  /* SIOCBONDENSLAVE, SIOCBONDRELEASE, SIOCBONDSETHWADDR */
+	{0x8995, 0x8995, 0},  /* SIOCBONDCHANGEACTIVE */
+	{0x89a0, 0x89a3, 0},  /* SIOCBRADDBR, SIOCBRDELBR, SIOCBRADDIF, SIOCBRDELIF */
 	{0xb701, 0xb703, 0},  /* NS_GET_USERNS, NS_GET_PARENT, NS_GET_NSTYPE: ioctl_ns(2) */
 	{0xb704, 0xb704, 4},  /* NS_GET_OWNER_UID */
 };
@@ -130,9 +134,11 @@ static const struct {
 	{0x8901, 0x8902, 4},                         /* FIOSETOWN, SIOCSPGRP */
 	{0x890b, 0x890c, 120},                       /* SIOCADDRT, SIOCDELRT: struct rtentry */
 	{0x8910, 0x8911, 40},  {0x8912, 0x8912, 16}, /* SIOCGIFCONF */
-	{0x8913, 0x894b, 40},                        /* struct ifreq */
+	{0x8913, 0x893f, 40},                        /* struct ifreq */
+	{0x8940, 0x8941, 24},                        /* SIOCGIFBR, SIOCSIFBR: three words */
+	{0x8942, 0x894b, 40},                        /* struct ifreq */
 	{0x8953, 0x8962, 68},                        /* struct arpreq */
-	{0x8970, 0x8971, 40},
+	{0x8970, 0x8971, 40},  {0x8990, 0x8995, 40}, {0x89a2, 0x89a3, 40},
 };
 
 size_t ioctl_reads(unsigned req)
@@ -147,9 +153,18 @@ size_t ioctl_reads(unsigned req)
 	return 0;
 }
 
+static int old_style_of(unsigned req)
+{
+	for (unsigned i = 0; i < sizeof(old_style) / sizeof(*old_style); i++)
+		if (req >= old_style[i].first && req <= old_style[i].last)
+			return (int)i;
+	return -1;
+}
+
 static int refusal(unsigned req)
 {
-	if (req >> 30 == 0 && (req == 0x8946 /* SIOCETHTOOL */ || (req >= 0x8990 && req <= 0x8bff)))
+	if (req >> 30 == 0 &&
+	    (req == 0x8946 /* SIOCETHTOOL */ || (req >= 0x8990 && req <= 0x8bff && old_style_of(req) < 0)))
 		return -EOPNOTSUPP; /* the answer contains pointers to further output */
 	if (req >> 30 == 0 && req >= 0x2200 && req <= 0x22ff)
 		return -ENOTTY; /* SCSI generic */
@@ -209,6 +224,10 @@ static bool special(struct event *ev, unsigned req)
 		if (ev->result >= 0)
 			out_ifconf(ev);
 		return true;
+	case 0x8940: /* SIOCGIFBR: BRCTL_GET_BRIDGES is 1 (net/bridge/br_ioctl.c) */
+		if (ev->result > 0 && *(const uint64_t *)P(2) == 1)
+			out_if(ev, ((const uint64_t *)P(2))[1], (size_t)ev->result * sizeof(int));
+		return true;
 	case FS_IOC_FIEMAP:
 		if (ev->result >= 0) {
 			const struct fiemap *f = P(2);
@@ -230,14 +249,6 @@ static bool special(struct event *ev, unsigned req)
 		return true;
 	default: return false;
 	}
-}
-
-static int old_style_of(unsigned req)
-{
-	for (unsigned i = 0; i < sizeof(old_style) / sizeof(*old_style); i++)
-		if (req >= old_style[i].first && req <= old_style[i].last)
-			return (int)i;
-	return -1;
 }
 
 /* asm-generic/ioctl.h: newer requests carry direction and size */

@@ -269,19 +269,22 @@ long shared_shmat(struct event *ev, ucontext_t *uc)
 
 long shared_shmdt(struct event *ev, ucontext_t *uc)
 {
+	const uint64_t start = A(0);
 	uint64_t end;
 	shared_sync_before(ev);
 	if (from_log()) {
-		if (ev->result == 0 && shared_noted(A(0), &end)) {
-			memory_unmap(A(0), end - A(0));
+		for (const struct log_chunk *c = NULL; !ev->result && (c = next_note(c, RDB_NOTE_SHARED));) {
+			const uint64_t *part = (const uint64_t *)(c + 1);
+			memory_unmap(part[0], part[1] - part[0]);
 		}
 		return ev->result;
 	}
-	if (!recording() || !shared_at(A(0)))
-		return raw_syscall(SYS_shmdt, (long)A(0), 0, 0, 0, 0, 0);
-	shared_note_parts(ev, A(0), A(0) + 1);
-	long rc = raw_syscall(SYS_shmdt, (long)A(0), 0, 0, 0, 0, 0);
-	if (rc == 0 && (end = shared_detached(A(0))))
-		memory_remapped(A(0), end - A(0));
+	for (uint64_t at = start; recording() && (at = shared_attached(start, at, &end)); at = end)
+		shared_note_parts(ev, at, at + 1);
+	const long rc = raw_syscall(SYS_shmdt, (long)start, 0, 0, 0, 0, 0);
+	for (uint64_t at; !rc && recording() && (at = shared_attached(start, start, &end));) {
+		shared_unmapped(at, end);
+		memory_remapped(at, end - at);
+	}
 	return rc;
 }

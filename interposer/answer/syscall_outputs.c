@@ -5,6 +5,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/fs.h>
 #include <poll.h>
@@ -233,9 +234,10 @@ void out_getres(struct event *ev)
 
 void out_capget(struct event *ev)
 {
+	uint32_t version;
 	out_if(ev, A(0), 4); /* kernel/capability.c stores its own version if it does not know the program's */
-	if (ev->result == 0)
-		out_if(ev, A(1), 24);
+	if (ev->result == 0 && !user_read(&version, A(0), sizeof(version)))
+		out_if(ev, A(1), version == _LINUX_CAPABILITY_VERSION_1 ? 12 : 24);
 }
 
 /* kernel/sched/syscalls.c, sched_copy_attr: says which size it knows */

@@ -367,11 +367,18 @@ void shared_unmapped(uint64_t start, uint64_t end)
 		mappings_no_memory();
 }
 
-uint64_t shared_detached(uint64_t start)
+uint64_t shared_attached(uint64_t start, uint64_t from, uint64_t *end)
 {
-	const struct region *r = region_at(start);
-	const uint64_t end = r && r->start == start ? r->end : 0;
-	if (end)
-		shared_unmapped(start, end);
-	return end;
+	const struct region *first = NULL;
+	SPANS_IN(struct region, r, &region_table, start, UINT64_MAX)
+	{
+		if (r->kind != SHARED_SYSV || r->start - start != r->offset ||
+		    (first && (r->dev != first->dev || r->ino != first->ino)))
+			continue;
+		first = r;
+		*end = r->end;
+		if (r->start >= from)
+			return r->start;
+	}
+	return 0;
 }

@@ -31,7 +31,9 @@ void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind);
 void shared_adopt_mapped(int (*kind_of)(uint64_t start));
 
 void shared_unmapped(uint64_t start, uint64_t end);
-uint64_t shared_detached(uint64_t start); /* removes the whole region that starts there; its end, 0: none */
+/* What is left of the segment that was attached at `start` (ipc/shm.c, ksys_shmdt): the first part from `from` on, and
+ * its end; 0: none. */
+uint64_t shared_attached(uint64_t start, uint64_t from, uint64_t *end);
 bool shared_at(uint64_t addr);
 bool shared_within(uint64_t start, uint64_t end);
 /* End of the private mapping there that follows its file; 0: none. */
