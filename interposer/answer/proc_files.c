@@ -284,14 +284,22 @@ static long with_ids(long nr, const char *entries, long len, char *out)
 	return made;
 }
 
+/* proc(5): task/TID/fd shows what fd shows. */
+static bool lists_descriptors(const char *name)
+{
+	int at = 0;
+	if (sscanf(name, "task/%*u/%n", &at) == 0)
+		name += at;
+	return !strcmp(name, "fd") || !strcmp(name, "fdinfo");
+}
+
 bool proc_files_list(long nr, int fd, uint64_t entries, size_t size, long *result)
 {
 	/* not read into the program's memory, which must not get the entries that are left out */
 	char all[8192], shown[2 * sizeof(all)], target[64];
 	const char *name = target_of(fd, target) ? own_proc_below(target) : NULL;
 	int end = 0;
-	const bool descriptors = name && (!strcmp(name, "fd") || !strcmp(name, "fdinfo")),
-		   threads = name && !strcmp(name, "task"),
+	const bool descriptors = name && lists_descriptors(name), threads = name && !strcmp(name, "task"),
 		   ids = pids() && (!strcmp(target, "/proc") || (sscanf(target, "/proc/%*u/task%n", &end) == 0 && end));
 	if (!descriptors && !ids && !threads)
 		return false;

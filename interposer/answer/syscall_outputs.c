@@ -108,6 +108,17 @@ void out_accept(struct event *ev)
 		out_address(ev, A(1), A(2));
 }
 
+/* net/socket.c, move_addr_to_user: the length is also told to who wants no address */
+void out_name(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	if (A(1))
+		out_address(ev, A(1), A(2));
+	else
+		out_if(ev, A(2), sizeof(socklen_t));
+}
+
 void out_recvfrom(struct event *ev)
 {
 	/* net/socket.c, __sys_recvfrom: that the address has a negative length is told afterwards */

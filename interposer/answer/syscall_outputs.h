@@ -53,3 +53,4 @@ void out_getgroups(struct event *ev);
 void out_socketpair(struct event *ev);
 void out_getsockopt(struct event *ev);
 void out_accept(struct event *ev);
+void out_name(struct event *ev);

@@ -3,7 +3,8 @@
 
 /* The header follows the 512 bytes of FXSAVE, then comes AVX; later parts have other offsets on other CPUs. */
 enum { AVX = 576, AVX_LEN = 256, MAGIC2_LEN = 4 };
-enum { FEATURES_X87_SSE = 3, FEATURE_AVX = 4 };
+enum { FEATURES_X87_SSE = 3, FEATURE_AVX = 4, FEATURE_PKRU = 1 << 9 };
+enum { FCW = 0, MXCSR = 24, MXCSR_MASK = 28 };
 
 struct xstate_words xstate_words(const void *frame)
 {
@@ -41,4 +42,24 @@ void xstate_put(void *into, const void *saved)
 	memcpy(to + LEGACY, &in_use, sizeof(in_use));
 	if (in_use & FEATURE_AVX)
 		memcpy(to + AVX, from + AVX, AVX_LEN);
+}
+
+void xstate_clear(void *frame)
+{
+	uint8_t *to = frame;
+	const struct xstate_words words = xstate_words(to);
+	const uint16_t fcw = 0x37f;
+	const uint32_t mxcsr = 0x1f80;
+	uint64_t in_use;
+	memset(to, 0, MXCSR_MASK);
+	memset(to + MXCSR_MASK + 4, 0, SW_BYTES - MXCSR_MASK - 4);
+	memcpy(to + FCW, &fcw, sizeof(fcw));
+	memcpy(to + MXCSR, &mxcsr, sizeof(mxcsr));
+	if (words.extended_size == LEGACY)
+		return;
+	memcpy(&in_use, to + LEGACY, sizeof(in_use));
+	in_use = FEATURES_X87_SSE | (in_use & FEATURE_PKRU); /* the rest is as after INIT */
+	memcpy(to + LEGACY, &in_use, sizeof(in_use));
+	if (words.features & FEATURE_AVX)
+		memset(to + AVX, 0, AVX_LEN);
 }

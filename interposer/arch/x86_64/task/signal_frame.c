@@ -44,6 +44,7 @@ bool signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc)
 	 * all parts, so all can be marked in use (Intel SDM vol. 1, 13.4.2). */
 	if (fp_len > LEGACY)
 		memcpy((void *)(fp + LEGACY), (const uint8_t *)fp + SW_BYTES + 8, 8);
+	xstate_clear(uc->uc_mcontext.fpregs);
 	struct signal_frame *f = (void *)sp;
 	memset(f, 0, sizeof(*f));
 	f->restorer = sa->restorer;
