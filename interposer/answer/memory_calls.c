@@ -297,6 +297,8 @@ static long not_a_mapping(const struct event *ev)
 		return -ENOMEM;
 	if (kind != MAP_SHARED && kind != MAP_PRIVATE && kind != MAP_SHARED_VALIDATE)
 		return -EINVAL;
+	if (flags & MAP_GROWSDOWN && (kind != MAP_PRIVATE || !(flags & MAP_ANONYMOUS)))
+		return -EINVAL;
 	return kind == MAP_SHARED_VALIDATE && flags & 0x80000 /* MAP_SYNC */ ? -EOPNOTSUPP : 0;
 }
 
@@ -374,44 +376,94 @@ static uint64_t before_gap(uint64_t start, uint64_t end)
 	return arena_each_in(start, end, reaches, &at) < 0 || at >= end ? start : at;
 }
 
+bool memory_gap(uint64_t start, uint64_t end)
+{
+	uint64_t at = start;
+	return !rdb_is_upper_range(start, end - start) || (arena_each_in(start, end, reaches, &at) >= 0 && at < end);
+}
+
+static long protect(struct event *ev, uint64_t start, size_t len, int prot)
+{
+	if (!rdb_is_upper_range(start, len))
+		return -ENOMEM;
+	if (start >= RDB_ARENA_END && prot & PROT_EXEC)
+		return -EACCES; /* see place() */
+	if (from_log() && ev->result < 0 && ev->result != -ENOMEM)
+		return ev->result; /* for example a file that may not be written; here it is a private copy */
+	const struct file_mapping *f = arena_file_at(start);
+	if (f && f->read_only && prot & PROT_WRITE)
+		return -EACCES;
+	if (!from_log() && memory_limits_protect(start, len, prot))
+		return -ENOMEM;
+	const bool failed = from_log() && ev->result;
+	long rc = failed ? ev->result : made_text_protect(start, start + len, prot);
+	const uint64_t gap = rc == -ENOMEM ? before_gap(start, start + len) : start;
+	if (gap > start)
+		made_text_protect(start, gap, prot);
+	if (!rc || gap > start)
+		ends_protected(start, rc ? gap : start + len, prot);
+	reprotected(start, len);
+	if (!rc && (prot & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
+		device_memory_gone(start, start + len);
+	if (!rc && prot & PROT_READ && f)
+		memory_look(start, len, prot, f->key, f->offset + (start - f->start));
+	return rc;
+}
+
+struct run {
+	uint64_t start, end;
+	int prot;
+};
+
+static int one_protection(const struct mapping *m, void *arg)
+{
+	struct run *r = arg;
+	if (m->start != r->end || m->prot != r->prot)
+		*r = (struct run){.start = m->start, .prot = m->prot};
+	r->end = m->end;
+	return 0;
+}
+
+static int any(const struct mapping *m, void *arg)
+{
+	(void)m, (void)arg;
+	return 1;
+}
+
+/* PROT_GROWSDOWN: from the beginning of the mapping on, which is the stack. */
+static long grows_down(uint64_t *start, uint64_t end)
+{
+	struct run r = {0};
+	if (!rdb_is_upper_range(*start, end - *start) || !arena_each_in(*start, end, any, NULL))
+		return -ENOMEM;
+	if (memory_gap(*start, *start + RDB_PAGE) || *start < RDB_MMAP_END || *start >= RDB_STACK_TOP ||
+	    arena_each_in(RDB_MMAP_END, *start + RDB_PAGE, one_protection, &r) < 0)
+		return -EINVAL;
+	*start = r.start;
+	return 0;
+}
+
 long memory_mprotect(struct event *ev, ucontext_t *uc)
 {
-	enum { KNOWN = PROT_READ | PROT_WRITE | PROT_EXEC | 8 /* PROT_SEM */ };
-	const size_t len = UP(A(1));
+	enum { KNOWN = PROT_READ | PROT_WRITE | PROT_EXEC | 8 /* PROT_SEM */, GROWS = PROT_GROWSDOWN | PROT_GROWSUP };
+	uint64_t start = A(0);
+	const uint64_t end = start + UP(A(1));
 	/* do_mprotect_pkey() in mm/mprotect.c: in this order */
-	if (A(0) & (RDB_PAGE - 1) || (A(2) & (PROT_GROWSDOWN | PROT_GROWSUP)) == (PROT_GROWSDOWN | PROT_GROWSUP))
+	if (start & (RDB_PAGE - 1) || (A(2) & GROWS) == GROWS)
 		return -EINVAL;
 	if (!A(1))
 		return 0;
-	if (!len || A(0) + len < len)
+	if (end <= start)
 		return -ENOMEM;
-	if (A(2) & ~(uint64_t)(KNOWN | PROT_GROWSDOWN | PROT_GROWSUP))
+	if (A(2) & ~(uint64_t)(KNOWN | GROWS))
 		return -EINVAL;
-	if (!rdb_is_upper_range(A(0), len))
-		return -ENOMEM;
-	if (A(0) >= RDB_ARENA_END && A(2) & PROT_EXEC)
-		return -EACCES; /* see place() */
 	shared_sync_before(ev);
-	if (from_log() && ev->result < 0 && ev->result != -ENOMEM)
-		return ev->result; /* for example a file that may not be written; here it is a private copy */
-	const struct file_mapping *f = arena_file_at(A(0));
-	if (f && f->read_only && A(2) & PROT_WRITE)
-		return -EACCES;
-	if (!from_log() && memory_limits_protect(A(0), len, (int)A(2)))
-		return -ENOMEM;
-	const bool failed = from_log() && ev->result;
-	long rc = failed ? ev->result : made_text_protect(A(0), A(0) + len, (int)A(2));
-	const uint64_t gap = rc == -ENOMEM ? before_gap(A(0), A(0) + len) : A(0);
-	if (gap > A(0))
-		made_text_protect(A(0), gap, (int)A(2));
-	if (!rc || gap > A(0))
-		ends_protected(A(0), rc ? gap : A(0) + len, (int)A(2));
-	reprotected(A(0), len);
-	if (!rc && (A(2) & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
-		device_memory_gone(A(0), A(0) + UP(len));
-	if (!rc && A(2) & PROT_READ && f)
-		memory_look(A(0), len, (int)A(2), f->key, f->offset + (A(0) - f->start));
-	return rc;
+	long rc = 0;
+	if (A(2) & PROT_GROWSDOWN)
+		rc = grows_down(&start, end);
+	else if (A(2) & PROT_GROWSUP) /* no mapping of these processors does */
+		rc = memory_gap(start, start + RDB_PAGE) ? -ENOMEM : -EINVAL;
+	return rc ? rc : protect(ev, start, end - start, (int)A(2) & KNOWN);
 }
 
 long memory_brk(struct event *ev, ucontext_t *uc)

@@ -14,6 +14,8 @@ long memory_pkey_mprotect(struct event *ev, ucontext_t *uc);
 /* Call when something else, or nothing, is mapped there; when the same mapping holds other bytes. */
 void memory_remapped(uint64_t at, size_t len);
 void memory_other_bytes(uint64_t at, size_t len);
+/* Is there nothing in a part of the range? */
+bool memory_gap(uint64_t start, uint64_t end);
 /* Unmaps the range, and then removes it from all tables of what is mapped. 0 or -errno. */
 long memory_unmap(uint64_t at, size_t len);
 

@@ -166,7 +166,8 @@ void pids_in(uint64_t nr, uint64_t a[6], struct pid_room *room)
 	case SYS_sched_getscheduler:
 	case SYS_sched_setattr:
 	case SYS_sched_getattr:
-	case SYS_sched_rr_get_interval: now(&a[0]); break;
+	case SYS_sched_rr_get_interval:
+	case SYS_get_robust_list: now(&a[0]); break;
 	case SYS_clock_gettime:
 	case SYS_clock_getres:
 	case SYS_clock_settime:

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include "base/lower.h"
 #include "base/user.h"
+#include "answer/memory_calls.h"
 #include "task/thread.h"
 #include "answer/unknown_calls.h"
 #include "include/rdb.h"
@@ -25,6 +26,32 @@ enum {
 	SET_VMA = 0x53564d41,
 	SET_MEMORY_MERGE = 67
 };
+
+/* A name for memory (mm/madvise.c, set_anon_vma_name): the kernel says whether it knows names, and this one.  None is
+ * given: it would divide mappings. */
+static long named(const struct event *ev)
+{
+	const uint64_t page = A(2) & ~(RDB_PAGE - 1), len = (A(3) + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	const int rc = prctl(SET_VMA, A(1), page, 0, A(4));
+	if (rc)
+		return -errno;
+	if (A(2) != page || len < A(3) || page + len < page)
+		return -EINVAL;
+	return len && memory_gap(page, page + len) ? -ENOMEM : 0;
+}
+
+/* kernel/sys.c, prctl_set_mm: as to an unprivileged program */
+static long set_mm(const struct event *ev)
+{
+	const unsigned size = sizeof(struct prctl_mm_map);
+	const bool longer = A(1) == PR_SET_MM_AUXV || A(1) == PR_SET_MM_MAP || A(1) == PR_SET_MM_MAP_SIZE;
+	if (A(4) || (A(3) && !longer))
+		return -EINVAL;
+	if (A(1) == PR_SET_MM_MAP_SIZE)
+		return user_write(A(2), &size, sizeof(size));
+	refused_request("prctl option", SYS_prctl, PR_SET_MM, EPERM, "it would apply to rdb's own memory, too");
+	return -EPERM;
+}
 
 bool prctl_answered(struct event *ev, long *result)
 {
@@ -84,7 +111,7 @@ bool prctl_answered(struct event *ev, long *result)
 	case SCHED_CORE:
 	case SET_MEMORY_MERGE:
 	case SET_MEMORY_MERGE + 1: return false;
-	case SET_VMA: *result = 0; return true; /* ignored: only the name of a mapping */
+	case SET_VMA: *result = named(ev); return true;
 	case PR_GET_SECCOMP: *result = seccomp_mode(thread_self(), prctl(PR_GET_SECCOMP) > 0); return true;
 	case PR_SET_SECCOMP: *result = seccomp_answered(ev); return true;
 	case PR_GET_TSC: *result = user_write(A(1), &(int){PR_TSC_ENABLE}, sizeof(int)); return true;
@@ -104,7 +131,7 @@ bool prctl_answered(struct event *ev, long *result)
 			refused_prctl((unsigned)A(0), "the kernel would refuse rdb's patches of the program's "
 						      "instructions");
 		return true;
-	case PR_SET_MM:
+	case PR_SET_MM: *result = set_mm(ev); return true;
 	case SET_DISPATCH:
 		*result = -EINVAL;
 		refused_prctl((unsigned)A(0), "it would apply to rdb's own system calls and memory, too");
@@ -160,6 +187,7 @@ void out_prctl(struct event *ev)
 	case PR_GET_TSC:
 	case PR_GET_PDEATHSIG:
 	case PR_GET_CHILD_SUBREAPER: out_if(ev, A(1), 4); return;
+	case PR_SET_MM: out_if(ev, A(2), sizeof(unsigned)); return; /* PR_SET_MM_MAP_SIZE */
 	case SCHED_CORE:
 		if (A(1) == 0 /* PR_SCHED_CORE_GET */)
 			out_if(ev, A(4), 8);

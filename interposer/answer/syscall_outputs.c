@@ -251,6 +251,14 @@ void out_capget(struct event *ev)
 		out_if(ev, A(1), version == _LINUX_CAPABILITY_VERSION_1 ? 12 : 24);
 }
 
+void out_robust_list(struct event *ev)
+{
+	if (ev->result)
+		return;
+	out_if(ev, A(1), sizeof(uint64_t));
+	out_if(ev, A(2), sizeof(uint64_t));
+}
+
 /* kernel/sched/syscalls.c, sched_copy_attr: says which size it knows */
 void out_sched_setattr(struct event *ev)
 {

@@ -140,6 +140,10 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 			a[0] = other_names->segment(a[0]);
 		break;
 	case SYS_futex: return blocking_futex(ev);
+	case SYS_get_robust_list:
+		if (thread_robust_list((int32_t)A(0), A(1), A(2), &made))
+			return made;
+		break;
 	case SYS_rt_sigpending: return pending_signals(ev);
 	case SYS_rt_sigtimedwait: return signals_timedwait(a[0], a[1], a[2], a[3]);
 	/* we apply the mask: signals_suspend() */

@@ -57,6 +57,8 @@ long thread_clone(struct event *ev, const ucontext_t *uc, const struct clone_req
 void thread_cloned(const struct event *ev, const ucontext_t *uc, const struct clone_request *r);
 /* exit(2) of one thread among several: what it does to memory, in every mode; then, after its event, the end. */
 void thread_dying(void);
+/* get_robust_list(2).  False: not a thread of this process. */
+bool thread_robust_list(int32_t tid, uint64_t head_at, uint64_t len_at, long *result);
 void thread_exit(ucontext_t *uc);
 /* The start call of a new thread (gate_asm.h, GATE_START_CALL). */
 void thread_started(ucontext_t *uc);

@@ -231,6 +231,20 @@ static void release_robust(const struct upper_thread *u)
 		owner_died(pending + offset);
 }
 
+bool thread_robust_list(int32_t tid, uint64_t head_at, uint64_t len_at, long *result)
+{
+	const uint64_t len = sizeof(struct robust_list_head);
+	const struct thread *t = tid ? threads_first() : thread_self();
+	while (t && tid && t->upper.tid != tid)
+		t = t->next;
+	if (!t)
+		return false;
+	*result = user_write(len_at, &len, sizeof(len));
+	if (!*result)
+		*result = user_write(head_at, &t->upper.robust_list, sizeof(t->upper.robust_list));
+	return true;
+}
+
 void thread_dying(void)
 {
 	struct thread *self = thread_self();
