@@ -47,6 +47,16 @@ static void look(struct table *t)
 	close(fd);
 }
 
+/* What brk(2) counts from has changed with the map: by whole pages, as the C library asks. */
+static void heap_follows(uint64_t start, uint64_t end, bool gone)
+{
+	uint64_t *brk = &lower.upper.brk;
+	if (start < RDB_BRK || end > RDB_BRK_END)
+		return;
+	if (gone ? start < *brk : end > *brk)
+		*brk = gone ? start : end;
+}
+
 static bool is_open(int fd)
 {
 	return raw_syscall(SYS_fcntl, fd, F_GETFD, 0, 0, 0, 0) >= 0;
@@ -155,6 +165,8 @@ static void note(struct event *ev, uint64_t start, uint64_t end, const struct ma
 		ends_protected(start, end, now->prot);
 	if (now)
 		arena_chosen(start, end);
+	if (!now || one.anew)
+		heap_follows(start, end, !now);
 	event_note(ev, RDB_NOTE_MAPPED, &one, sizeof(one));
 	if (one.anew && now->inode && !now->shared) {
 		end = own(start, end, now->prot);
@@ -162,6 +174,42 @@ static void note(struct event *ev, uint64_t start, uint64_t end, const struct ma
 	}
 	if (one.anew && content && may_be_read(start, end - start))
 		event_out(ev, (void *)start, end - start);
+}
+
+static struct table at_first, at_last;
+
+void map_changes_begin(void)
+{
+	look(&at_first);
+}
+
+int map_changes(int (*fn)(const struct map_change *c))
+{
+	int rc = 0;
+	look(&at_last);
+	for (uint64_t at = 0, until; !rc && at < RDB_UPPER_END; at = until) {
+		until = RDB_UPPER_END;
+		const struct mapping *was = at_of(&at_first, at, &until), *now = at_of(&at_last, at, &until);
+		const bool text = (was && was->prot & PROT_EXEC) || (now && now->prot & PROT_EXEC); /* our stubs, too */
+		if (!RDB_IS_UPPER(at) || same(was, now) || text || (now && (now->shared || now->inode)) ||
+		    (at >= RDB_SCRATCH && at < RDB_SCRATCH_END))
+			continue;
+		rc = fn(&(struct map_change){at, until, now ? now->prot : GONE, now && (!was || was->inode)});
+	}
+	return rc;
+}
+
+void map_change_make(struct event *ev, const struct map_change *c)
+{
+	const size_t len = c->end - c->start;
+	const struct mapping now = {.start = c->start, .end = c->end, .prot = c->prot};
+	const long rc = c->prot == GONE ? munmap((void *)c->start, len)
+			: c->anew       ? memory_map_zero(c->start, len, c->prot)
+					: raw_syscall(SYS_mprotect, (long)c->start, (long)len, c->prot, 0, 0, 0);
+	if (rc)
+		rdb_fatal("memory at %#lx cannot be changed as a child (vfork) has changed it",
+			  (unsigned long)c->start);
+	note(ev, c->start, c->end, c->anew ? NULL : &now, c->prot == GONE ? NULL : &now, false);
 }
 
 bool unknown_maps_after(struct event *ev, bool content)
@@ -197,6 +245,7 @@ void unknown_maps_recorded(const struct log_chunk *c)
 	if (one->prot != GONE && !one->anew)
 		return;
 	forget(one->start, one->end);
+	heap_follows(one->start, one->end, one->prot == GONE);
 	if (one->taken) /* before anything is mapped there */
 		arena_take(len, false);
 	if (one->prot == GONE)

@@ -4,10 +4,23 @@
  * the log.  It needs no descriptors, since the log answers all calls; a restart does.
  */
 #pragma once
+#include <stdint.h>
 #include "crossing/event.h"
 
 struct log_chunk;
 struct log_record;
+
+/* A change of private memory of no file. */
+struct map_change {
+	uint64_t start, end;
+	int32_t prot; /* -1: nothing is mapped there any more */
+	bool anew;
+};
+/* The changes since the first call, for another process that makes them, too (answer/vfork.h).  fn returns 0 or
+ * -errno. */
+void map_changes_begin(void);
+int map_changes(int (*fn)(const struct map_change *c));
+void map_change_make(struct event *ev, const struct map_change *c);
 
 void unknown_maps_before(void);
 /* Notes the changes.  Memory at an address that the kernel chose is moved to where a replay can have it, and that

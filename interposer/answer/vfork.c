@@ -16,11 +16,13 @@
 #include "space/arena.h"
 #include "space/floors.h"
 #include "task/baton.h"
+#include "answer/unknown_maps.h"
 #include "answer/vfork.h"
 
 enum { BATCH = 512 };
 
 enum { WORDS = RDB_PAGE / 8 };
+static const uint64_t APART = 1ul << 36;
 
 struct page {
 	uint64_t addr;
@@ -88,8 +90,14 @@ void vfork_child(const int ends[2], bool shared)
 {
 	close(ends[0]);
 	to_parent = shared ? ends[1] : -1; /* left open in both cases: the kernel closes it at exec or exit */
-	if (shared && threads_alive() > 1)
+	if (!shared)
+		return;
+	map_changes_begin();
+	if (threads_alive() > 1) {
 		keep_before();
+		if (RDB_MMAP_END - lower.upper.mmap_next > 2 * APART) /* the others map memory, too */
+			lower.upper.mmap_next += APART;
+	}
 }
 
 bool vfork_under_way(void)
@@ -119,6 +127,12 @@ static bool transfer(int fd, void *data, size_t len, bool out)
 		len -= (size_t)n;
 	}
 	return true;
+}
+
+static int send_change(const struct map_change *c)
+{
+	/* else the parent has been killed */
+	return transfer(to_parent, (void *)(uintptr_t)c, sizeof(*c), true) ? 0 : -EPIPE;
 }
 
 static void fill(struct page *page, uint64_t addr)
@@ -161,7 +175,11 @@ void vfork_leaving(void)
 	if (to_parent < 0)
 		return;
 	int pagemap = descriptor_open(AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY, 0);
-	int rc = pagemap < 0 ? pagemap : arena_each(send_pages, &pagemap);
+	int rc = pagemap < 0 ? pagemap : map_changes(send_change);
+	if (!rc)
+		rc = send_change(&(struct map_change){0}); /* the last one */
+	if (!rc)
+		rc = arena_each(send_pages, &pagemap);
 	if (rc && rc != -EPIPE)
 		rdb_warn("child %d: its parent (vfork) does not see what the child wrote to memory: %s", lower.pid,
 			 strerror(-rc));
@@ -191,12 +209,15 @@ static void apply(const struct page *page, struct event *ev)
 void vfork_wait(const int ends[2], struct event *ev)
 {
 	static struct page page;
+	struct map_change change;
 	struct pollfd leaves = {.fd = ends[0], .events = POLLIN};
 	close(ends[1]);
 	const bool given = baton_block_begin();
 	while (poll(&leaves, 1, -1) < 0 && errno == EINTR)
 		;
 	baton_block_end(given);
+	while (transfer(ends[0], &change, sizeof(change), false) && change.end)
+		map_change_make(ev, &change);
 	while (transfer(ends[0], &page, sizeof(page), false))
 		apply(&page, ev);
 	close(ends[0]);
