@@ -307,6 +307,23 @@ static long advise(struct event *ev, size_t len)
 	return from_log() ? ev->result : raw_syscall(SYS_madvise, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
 }
 
+struct refused {
+	struct event *ev;
+	uint64_t from, to;
+};
+
+/* mm/madvise.c, madvise_walk_vmas: the mappings before the refused one have been discarded.  Says what is there now. */
+static int discarded(const struct mapping *m, void *arg)
+{
+	const struct refused *r = arg;
+	const uint64_t from = m->start > r->from ? m->start : r->from, to = m->end < r->to ? m->end : r->to;
+	if (raw_syscall(SYS_madvise, (long)from, (long)(to - from), (long)r->ev->args[2], 0, 0, 0))
+		return 1;
+	if (!m->shared && m->prot & PROT_WRITE)
+		event_out(r->ev, (void *)from, to - from);
+	return 0;
+}
+
 long memory_madvise(struct event *ev, ucontext_t *uc)
 {
 	const size_t len = UP(A(1));
@@ -339,7 +356,11 @@ long memory_madvise(struct event *ev, ucontext_t *uc)
 	}
 	if (!from_log()) {
 		shared_note_parts(ev, A(0), A(0) + len);
-		return advise(ev, len);
+		const long rc = advise(ev, len);
+		struct refused refused = {ev, A(0), A(0) + len};
+		if (rc == -EINVAL && recording() && arena_each_in(refused.from, refused.to, discarded, &refused) < 0)
+			rdb_fatal("memory at %#lx cannot be logged", (unsigned long)A(0));
+		return rc;
 	}
 	struct discard d = {.from = A(0), .to = A(0) + len};
 	if (ev->result == -EINVAL)

@@ -10,6 +10,7 @@
 #include <linux/fs.h>
 #include <poll.h>
 #include <sys/uio.h>
+#include <netinet/in.h>
 #include <time.h>
 #include "base/descriptor_table.h"
 #include "base/user.h"
@@ -100,6 +101,21 @@ void out_getsockopt(struct event *ev)
 	if (ev->result >= 0)
 		out_writable(ev, A(3), filter ? length * sizeof(struct sock_filter) : length);
 	out_writable(ev, A(4), sizeof(length));
+}
+
+/* net/ipv4/netfilter/ip_tables.c, arp_tables.c: who replaces a table is given the counters of the former one */
+void out_setsockopt(struct event *ev)
+{
+	enum { REPLACE = 64, ARP_REPLACE = 96, IP_COUNTERS = 84, ARP_COUNTERS = 68, COUNTER = 16 };
+	const int level = (int)A(1), option = (int)A(2);
+	const bool arp = level == SOL_IP && option == ARP_REPLACE;
+	uint32_t n;
+	uint64_t at;
+	if (ev->result || !(arp || (option == REPLACE && (level == SOL_IP || level == SOL_IPV6))))
+		return;
+	const uint64_t counters = A(3) + (arp ? ARP_COUNTERS : IP_COUNTERS);
+	if (!user_read(&n, counters, sizeof(n)) && !user_read(&at, counters + sizeof(n), sizeof(at)))
+		out_if(ev, at, (size_t)n * COUNTER);
 }
 
 void out_accept(struct event *ev)

@@ -52,6 +52,7 @@ void out_handle(struct event *ev);
 void out_getxattrat(struct event *ev);
 void out_getgroups(struct event *ev);
 void out_socketpair(struct event *ev);
+void out_setsockopt(struct event *ev);
 void out_getsockopt(struct event *ev);
 void out_accept(struct event *ev);
 void out_name(struct event *ev);

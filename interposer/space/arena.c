@@ -286,8 +286,14 @@ static int hash_mapping(const struct mapping *m, void *arg)
 	    (m->anonymous && m->prot & PROT_EXEC && (counter_stubs_inside(m->start) || spin_stubs_inside(m->start))))
 		return 0;
 	if (shared_regions && (m->shared || (!m->anonymous && shared_within(m->start, m->end)))) {
-		for (uint64_t at = m->start; at < m->end; at += RDB_PAGE) {
+		for (uint64_t at = m->start, look = at; at < m->end; at += RDB_PAGE) {
 			uint64_t page[RDB_PAGE / 8];
+			if (m->shared && at >= look) { /* reading untouched pages would allocate them */
+				at = shared_zero_until(at);
+				look = at + SHADOW_BATCH;
+			}
+			if (at >= m->end)
+				break;
 			if (shared_page(at, page))
 				hash_page(at, page, hs);
 			else if (!m->shared)
