@@ -26,9 +26,13 @@ static struct {
 	unsigned n;
 } ours;
 
-/* A descriptor in reserve: closed to free its number when the program has used up all others and the limit cannot be
- * raised. */
-static int spare = -1;
+/* Descriptors in reserve: one is closed to free its number when the program has used up all others and the limit cannot
+ * be raised.  A child that begins its own recording needs several at once. */
+static struct {
+	int fd[8];
+	unsigned n, most;
+} spare = {.most = 1};
+bool descriptors_spent;
 
 static long limit(const struct rlimit *set, struct rlimit *get)
 {
@@ -58,19 +62,27 @@ static int open_raw(int dirfd, const char *path, int flags, mode_t mode)
 
 static void have_spare(void)
 {
-	if (spare < 0) {
-		const int fd = open_raw(AT_FDCWD, "/dev/null", O_PATH, 0);
-		spare = fd < 0 ? fd : lower_fd(fd);
+	while (spare.n < spare.most) {
+		int fd = open_raw(AT_FDCWD, "/dev/null", O_PATH, 0);
+		if (fd < 0 || (fd = lower_fd(fd)) < 0)
+			break;
+		spare.fd[spare.n++] = fd;
 	}
 }
 
 static bool use_spare(void)
 {
-	const int fd = spare;
-	spare = -1;
-	if (fd >= 0)
-		lower_fd_close(fd);
-	return fd >= 0;
+	if (!spare.n)
+		return false;
+	lower_fd_close(spare.fd[--spare.n]);
+	descriptors_spent = true;
+	return true;
+}
+
+void descriptors_refill(void)
+{
+	have_spare();
+	descriptors_spent = spare.n < spare.most;
 }
 
 void descriptors_init(void)
@@ -86,6 +98,8 @@ void descriptors_init(void)
 		else /* the hard limit is no higher, and we may not raise it */
 			lower.lowest_fd = (int)rl.rlim_cur / 4 * 3;
 	}
+	spare.most = ((unsigned)rl.rlim_cur - (unsigned)lower.lowest_fd) / 4; /* most numbers are the program's */
+	spare.most = spare.most < 1 ? 1 : spare.most > 8 ? 8 : spare.most;
 	descriptor_table_begin();
 	have_spare();
 }

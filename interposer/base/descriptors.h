@@ -6,6 +6,9 @@
 void descriptors_init(void);
 /* openat(2) that succeeds even if the program has used up its descriptors. A descriptor or -errno. */
 int descriptor_open(int dirfd, const char *path, int flags, mode_t mode);
+/* Some of those in reserve for that were used.  Refill before the program runs on, or it takes their numbers. */
+extern bool descriptors_spent;
+void descriptors_refill(void);
 /* Moves a descriptor of a replica to a high number, if the limit allows that; the one it has now. */
 int descriptor_high(int fd);
 /* Closes a descriptor that lower_fd() moved. */

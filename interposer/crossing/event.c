@@ -10,6 +10,7 @@
 #include "crossing/piling.h"
 #include "crossing/trace_event.h"
 #include "space/sent.h"
+#include "base/descriptors.h"
 #include "base/monotonic.h"
 #include "space/device_memory.h"
 #include "space/ends.h"
@@ -323,4 +324,6 @@ void event_answered(ucontext_t *uc)
 {
 	if (lower.started && lower.mode->answered)
 		lower.mode->answered(uc);
+	if (descriptors_spent)
+		descriptors_refill();
 }
