@@ -153,6 +153,17 @@ def test_memory_of_a_window_is_unmapped_first(mpi: str, build: Build, tmp_path: 
     job.expect_equal()
 
 
+def test_errors_that_are_left_to_the_world(build: Build, tmp_path: Path) -> None:
+    needs("mpich")
+    program = build("mpi/world_handler.c", "-O1", "-w", compiler=MPICC["mpich"])
+    native = launch("mpich", 2, program)
+    assert native.returncode == 0, native.stderr
+    job = record(tmp_path, "mpich", 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == lines(native)
+    job.expect_equal()
+
+
 def test_infos_outlive_mpi(build: Build, tmp_path: Path) -> None:
     needs("mpich")
     program = build("mpi/info_any_time.c", "-O1", "-w", compiler=MPICC["mpich"])

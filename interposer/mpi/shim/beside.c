@@ -69,9 +69,10 @@ BESIDE(int, Type_lb, MPI_Datatype type, MPI_Aint *lb)
 BESIDE(int, Type_ub, MPI_Datatype type, MPI_Aint *ub)
 {
 	MPI_Aint lb = 0, extent = 0;
-	int err = PMPI_Type_get_extent(type, &lb, &extent);
+	int err = PMPI_Type_get_extent(type, ub ? &lb : NULL, &extent);
 
-	*ub = lb + extent;
+	if (ub)
+		*ub = lb + extent;
 	return err;
 }
 

@@ -128,12 +128,24 @@ static int act(unsigned class, void *handle, int code, const char *name)
 	return code;
 }
 
+/* In MPICH an object without an error handler of its own leaves errors to MPI_COMM_WORLD. */
+static int raise(unsigned class, void *handle, int code, const char *name)
+{
+#ifdef RDB_CORE
+	const struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
+
+	if ((class == RDB_COMM || class == RDB_WIN) && !(object && object->errhandler))
+		return act(RDB_COMM, MPI_COMM_WORLD, code, name);
+#endif
+	return act(class, handle, code, name);
+}
+
 int rdb_error(MPI_Comm comm, int64_t result, const char *name)
 {
 	uint32_t id = result < 0 ? 0 : (uint32_t)(result >> 32); /* Open MPI may return a negative code */
 
 	/* An error about an invalid communicator goes to MPI_COMM_WORLD's handler. */
-	return act(RDB_COMM, comm_handle(id ? id : rdb_id(RDB_COMM, comm)), (int)result, name);
+	return raise(RDB_COMM, comm_handle(id ? id : rdb_id(RDB_COMM, comm)), (int)result, name);
 }
 
 int rdb_error_on(unsigned class, void *handle, int64_t result, const char *name)
@@ -142,7 +154,7 @@ int rdb_error_on(unsigned class, void *handle, int64_t result, const char *name)
 		handle = HANDLE(RDB_FILE, RDB_NULL_ID);
 	else if (class == RDB_WIN && rdb_id(class, handle) <= RDB_NULL_ID)
 		return rdb_error(MPI_COMM_WORLD, result, name);
-	return act(class, handle, (int)result, name);
+	return raise(class, handle, (int)result, name);
 }
 
 int rdb_errhandler_create(void *fn, enum rdb_language language, MPI_Errhandler *errhandler)
@@ -211,7 +223,7 @@ static int handler_call(unsigned class, void *handle, int code, const char *name
 {
 	if (!may_have(class, handle))
 		return no_object(class, name);
-	rdb_error_on(class, handle, (uint32_t)code, name);
+	act(class, handle, code, name);
 	return MPI_SUCCESS;
 }
 
