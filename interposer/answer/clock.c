@@ -6,7 +6,8 @@
 #include "interface/gate.h"
 #include "base/lower.h"
 #include "crossing/clock_row.h"
-#include "answer/clock_ids.h"
+#include "answer/clock_calls.h"
+#include "task/clock_ids.h"
 #include "task/polling.h"
 
 static int64_t clock_ns(clockid_t clock)
@@ -39,10 +40,12 @@ static bool may_be_fast(void)
 
 void clock_fast_if_possible(void)
 {
+	clock_fast_.more_ns[CLOCK_MONOTONIC] = lower.clocks.monotonic;
 	clock_fast_.unrecorded = passing() && find_kernel_clock();
 	if (!may_be_fast())
 		return;
-	clock_fast_.ahead_ns[CLOCK_MONOTONIC] = (uint64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
+	clock_fast_.ahead_ns[CLOCK_MONOTONIC] = (uint64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC) -
+							   lower.clocks.monotonic);
 	clock_fast_again();
 }
 
@@ -51,7 +54,10 @@ int64_t clock_call(uint32_t fn, const uint64_t *args)
 	if (fn != RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK))
 		return -ENOSYS;
 	clock_row_goes_on(args[0]);
-	int64_t ns = polling_clock(args[0], clock_ns(clock_id_now((clockid_t)args[0])));
+	int64_t ns = clock_ns(clock_id_now((clockid_t)args[0]));
+	if (ns >= 0) /* else -errno */
+		ns += clock_ahead((clockid_t)args[0]);
+	ns = polling_clock(args[0], ns);
 	clock_fast_if_possible();
 	return ns;
 }

@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "answer/clock_ids.h"
+#include "task/clock_ids.h"
 #include "answer/path_argument.h"
 #include "base/pids.h"
 #include "base/user.h"

@@ -182,6 +182,8 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned number)
 {
 	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	lower.clocks.self = lower.clocks.children = (struct processor_time){0};
+	thread_self()->processor_ahead = 0;
 	int rc = lower.opt.no_children ? 0 : boundary_dispatch_on();
 	if (rc)
 		rdb_fatal("child %d: cannot intercept system calls: %s", lower.pid, strerror(-rc));

@@ -15,6 +15,7 @@
 #include "base/user.h"
 #include "answer/socket_notes.h"
 #include "answer/attributes.h"
+#include "answer/clock_calls.h"
 #include "answer/ioctls.h"
 #include "answer/kept_files.h"
 #include "answer/other_names.h"
@@ -97,12 +98,14 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	char room[2][LONGEST], device[LONGEST];
 	siginfo_t marked;
 	struct pid_room ids;
+	struct clock_room time;
 	uint64_t mask;
 	const bool masked = mask_of_call(ev, &mask);
 	bool done = false;
 	int64_t linked;
 	memcpy(a, ev->args, sizeof(a));
 	pids_in(ev->nr, a, &ids);
+	clocks_in(ev->nr, a, &time);
 	if (pids_link(ev->nr, a, &linked))
 		return (long)linked;
 	if (ev->waited_ns && waited_before(ev, a, &left))
@@ -139,7 +142,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if ((int)a[1] == IPC_RMID || (int)a[1] == IPC_SET || (int)a[1] == IPC_STAT)
 			a[0] = other_names->segment(a[0]);
 		break;
-	case SYS_futex: return blocking_futex(ev);
+	case SYS_futex: return blocking_futex(ev, a);
 	case SYS_get_robust_list:
 		if (thread_robust_list((int32_t)A(0), A(1), A(2), &made))
 			return made;
@@ -303,7 +306,7 @@ void syscall_event(ucontext_t *uc)
 		prctl_user_changed(nr);
 		if (watched)
 			unknown_call_after(ev);
-		ev->result = pids_out(nr, ev->args, ev->result);
+		ev->result = clocks_out(nr, ev->args, pids_out(nr, ev->args, ev->result));
 		signal_timer_call(ev);
 		if (row && recording() && lower.started) {
 			syscall_row_outputs(ev, row);

@@ -1,7 +1,7 @@
 /* Options of rdb-exec that it passes on to other processes of the job (main/options.def). */
 #pragma once
 
-enum { OPTIONS_MOST = 80, NUMBER_TEXT = 32 };
+enum { OPTIONS_MOST = 80, NUMBER_TEXT = 192 };
 
 /* Receivers. */
 enum {

@@ -9,6 +9,7 @@
 #include "interface/host.h"
 #include "interface/layout.h"
 #include "arch/syscall.h"
+#include "base/clocks.h"
 #include "base/limit.h"
 #include "base/mode.h"
 #include "interface/log_format.h"
@@ -118,6 +119,8 @@ struct lower {
 	bool shares;           /* it takes turns with other processes (task/envoy.h) */
 	pid_t pid;
 	int lowest_fd; /* our descriptors have this number or a higher one */
+	struct clocks clocks;
+	bool clocks_ahead; /* there may be a difference in `clocks`, or in a thread */
 	struct upper_state upper;
 };
 

@@ -157,6 +157,8 @@ struct thread {
 	uint64_t waited_ns;        /* it repeats a call that had waited this long before; 0: it does not */
 	uint64_t asked_done, done; /* likewise, bytes that the call has already moved (partial.h) */
 	bool interrupted;          /* a signal has come since the call began */
+	int64_t processor_ahead;   /* its processor time as the program knows it, minus the kernel's, in ns */
+	int64_t processor_told;    /* the last that the program was told of it */
 
 	struct thread *next;  /* all living threads, oldest first; of an ended one those that were behind it */
 	struct thread *spare; /* ended threads */

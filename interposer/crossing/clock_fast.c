@@ -35,15 +35,15 @@ static bool measures(int64_t ns)
 	return false;
 }
 
-static int read_clock(uint64_t clock, struct timespec *ts)
+static int read_clock(uint64_t clock, int64_t *ns)
 {
+	struct timespec ts;
 	int rc;
-	int64_t ns;
 	clock_row_goes_on(clock);
 	do {
-		rc = clock_fast_.read((clockid_t)clock, ts);
-		ns = ts->tv_sec * 1000000000 + ts->tv_nsec;
-	} while (!rc && (measures(ns) || clock_row_waits(clock, ns, CLOCK_ROW_MOST)));
+		rc = clock_fast_.read((clockid_t)clock, &ts);
+		*ns = ts.tv_sec * 1000000000 + ts.tv_nsec + clock_fast_.more_ns[clock];
+	} while (!rc && (measures(*ns) || clock_row_waits(clock, *ns, CLOCK_ROW_MOST)));
 	return rc;
 }
 
@@ -54,7 +54,7 @@ static int64_t unrecorded(const struct thread *self, uint64_t clock)
 	if (clock > CLOCK_MONOTONIC || self->pending || self->yield || lower.checkpoint_waits || halt_wanted ||
 	    counter_traps() || clock_fast_.read((clockid_t)clock, &ts))
 		return CLOCK_NOT_FAST;
-	return ts.tv_sec * 1000000000 + ts.tv_nsec;
+	return ts.tv_sec * 1000000000 + ts.tv_nsec + clock_fast_.more_ns[clock];
 }
 
 static int64_t general(void)
@@ -64,15 +64,14 @@ static int64_t general(void)
 
 int64_t clock_fast(uint64_t clock)
 {
-	struct timespec ts;
+	int64_t ns;
 	struct thread *self = thread_self();
 	if (clock_fast_.unrecorded)
 		return unrecorded(self, clock);
 	if (!clock_fast_.left || clock > CLOCK_MONOTONIC || !log_fast_room(RECORD) || !fast_begin(self))
 		return general();
-	if (read_clock(clock, &ts))
+	if (read_clock(clock, &ns))
 		return CLOCK_NOT_FAST;
-	int64_t ns = ts.tv_sec * 1000000000 + ts.tv_nsec;
 	clock_fast_.left--;
 	const struct log_record what = {
 		.kind = LOG_HYPERCALL,

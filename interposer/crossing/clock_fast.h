@@ -17,5 +17,6 @@ extern struct clock_fast {
 	unsigned left;   /* events until the general way is due */
 	bool unrecorded; /* nothing is recorded: clocks are only read */
 	int (*read)(clockid_t clock, struct timespec *ts);
+	int64_t more_ns[2];   /* what the program's clock is ahead of the kernel's (base/clocks.h) */
 	uint64_t ahead_ns[2]; /* CLOCK_REALTIME minus this clock, for CLOCK_REALTIME and CLOCK_MONOTONIC */
 } clock_fast_;

@@ -46,8 +46,8 @@ struct image_header {
 
 struct image_thread {
 	struct upper_thread upper;
-	uint32_t state; /* enum thread_state; a thread that asks is before its call and repeats it */
-	uint32_t reserved;
+	uint32_t state;        /* enum thread_state; a thread that asks is before its call and repeats it */
+	uint32_t processor_ms; /* processor time, as the program knows it */
 	struct context context;
 };
 

@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include "arch/machine.h"
 #include "base/cpu_features.h"
+#include "base/monotonic.h"
+#include "log/log_reader.h"
 #include "log/log_writer.h"
 #include "log/meta.h"
 
@@ -93,8 +95,7 @@ static const char *mpi_name(void)
 void meta_log(const char *path)
 {
 	char cwd[4096] = "", host[256] = "";
-	struct timespec ts;
-	clock_gettime(CLOCK_REALTIME, &ts);
+	const uint64_t real = clock_ns(CLOCK_REALTIME);
 	if (raw_syscall(SYS_getcwd, (long)cwd, sizeof(cwd), 0, 0, 0, 0) < 0)
 		strcpy(cwd, "?"); /* the directory is gone */
 	if (gethostname(host, sizeof(host) - 1))
@@ -102,7 +103,7 @@ void meta_log(const char *path)
 	meta.len = 0;
 	add("{\"version\":%d,\"rank\":%d,\"world_first\":%d,\"appnum\":%d,\"pid\":%d,\"known_pid\":%d,\"machine\":\"%s\",\"started_ns\":%lu,\"exe\":",
 	    RDB_LOG_VERSION, lower.opt.rank, lower.opt.world_first, lower.opt.appnum, lower.pid, lower.upper.pid,
-	    ELF_PLATFORM, (unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
+	    ELF_PLATFORM, (unsigned long)real);
 	add_string(path);
 	add(",\"cwd\":");
 	add_string(cwd);
@@ -114,9 +115,14 @@ void meta_log(const char *path)
 			add(",");
 		add_string(*a);
 	}
-	char cpu[CPU_TEXT];
+	char cpu[CPU_TEXT], which[CLOCKS_WHICH];
 	cpu_describe(cpu);
-	add("],\"cpu\":%s}", cpu);
+	clocks_which(which);
+	const int64_t monotonic = (int64_t)monotonic_ns(), since_boot = (int64_t)clock_ns(CLOCK_BOOTTIME);
+	const long ticks = raw_syscall(SYS_times, 0, 0, 0, 0, 0, 0);
+	add("],\"clocks\":\"%s %lu %ld %ld %ld %ld %ld %ld\",\"cpu\":%s}", which, (unsigned long)real, monotonic,
+	    since_boot, ticks, monotonic + lower.clocks.monotonic, since_boot + lower.clocks.boot,
+	    ticks + lower.clocks.ticks, cpu);
 	if (lower.opt.mpi_lower) {
 		meta.len--;
 		add(",\"mpi\":");
@@ -138,6 +144,24 @@ void meta_log(const char *path)
 		add(",\"record\":\"checkpoints\"}");
 	}
 	append_record(LOG_META, meta.text, meta.len);
+}
+
+bool meta_find(const char *dir, const char *key, char *out, size_t room)
+{
+	struct log_reader reader;
+	const char *at = NULL;
+	if (log_reader_open(&reader, dir))
+		return false; /* the reader of the log says why */
+	const struct log_record *rec = log_reader_next(&reader);
+	if (rec && rec->kind == LOG_META)
+		for (const struct log_chunk *c = NULL; !at && (c = log_chunk_next(rec, c));) {
+			const char *end = (const char *)(c + 1) + c->len;
+			at = memmem(c + 1, c->len, key, strlen(key));
+			if (at)
+				snprintf(out, room, "%.*s", (int)(end - at - (ptrdiff_t)strlen(key)), at + strlen(key));
+		}
+	log_reader_close(&reader);
+	return at;
 }
 
 void meta_log_file(const char *key, const char *path)

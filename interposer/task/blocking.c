@@ -292,9 +292,8 @@ static long no_wait(const uint64_t *a, int op)
 			   op == FUTEX_WAIT ? 0 : (long)a[5]);
 }
 
-long blocking_futex(struct event *ev)
+long blocking_futex(struct event *ev, const uint64_t a[6])
 {
-	const uint64_t *a = ev->args;
 	int op = (int)a[1] & FUTEX_CMD_MASK;
 	struct thread *self = thread_self();
 	uint32_t word;
@@ -303,7 +302,7 @@ long blocking_futex(struct event *ev)
 	if (pi_futex_requeues(op))
 		return -ENOSYS;
 	if (pi_futex(ev))
-		return pi_futex_call(ev);
+		return pi_futex_call(ev, a);
 	switch (op) {
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:

@@ -3,6 +3,7 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include "base/guarded_copy.h"
 #include "base/pids.h"
 #include "base/user.h"
 #include "task/signals.h"
@@ -40,8 +41,8 @@ static bool look_again(bool real, const uint64_t *a, struct timespec *until)
 	until->tv_nsec += LOOK_NS;
 	until->tv_sec += until->tv_nsec / SECOND;
 	until->tv_nsec %= SECOND;
-	return !a[3] || user_read(&limit, a[3], sizeof(limit)) || limit.tv_sec > until->tv_sec ||
-	       (limit.tv_sec == until->tv_sec && limit.tv_nsec > until->tv_nsec);
+	return !a[3] || guarded_copy(&limit, (const void *)a[3], sizeof(limit)) < sizeof(limit) ||
+	       limit.tv_sec > until->tv_sec || (limit.tv_sec == until->tv_sec && limit.tv_nsec > until->tv_nsec);
 }
 
 static long wait_for(uint32_t *word, uint32_t v, const uint64_t *a)
@@ -139,23 +140,22 @@ bool pi_futex(const struct event *ev)
 	return one && here() && ev->args[0] % 4 == 0 && user_writable(ev->args[0], sizeof(uint32_t));
 }
 
-long pi_futex_call(struct event *ev)
+long pi_futex_call(struct event *ev, const uint64_t a[6])
 {
-	uint32_t *word = (uint32_t *)ev->args[0];
-	const int op = (int)ev->args[1] & FUTEX_CMD_MASK;
+	uint32_t *word = (uint32_t *)a[0];
+	const int op = (int)a[1] & FUTEX_CMD_MASK;
 	struct timespec limit;
 	long r;
-	if (op != FUTEX_UNLOCK_PI && op != FUTEX_TRYLOCK_PI &&
-	    ev->args[3]) { /* kernel/futex/syscalls.c: before all else */
+	if (op != FUTEX_UNLOCK_PI && op != FUTEX_TRYLOCK_PI && a[3]) { /* kernel/futex/syscalls.c: before all else */
 		if (user_read(&limit, ev->args[3], sizeof(limit)))
 			return -EFAULT;
 		if (limit.tv_sec < 0 || limit.tv_nsec < 0 || limit.tv_nsec >= 1000000000)
 			return -EINVAL;
 	}
 	switch (op) {
-	case FUTEX_UNLOCK_PI: r = unlock(word, ev->args); break;
+	case FUTEX_UNLOCK_PI: r = unlock(word, a); break;
 	case FUTEX_TRYLOCK_PI: r = try_lock(word); break;
-	default: r = lock(word, ev->args);
+	default: r = lock(word, a);
 	}
 	event_out(ev, word, sizeof(*word));
 	return r;

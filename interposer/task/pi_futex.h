@@ -9,4 +9,4 @@ bool pi_futex(const struct event *ev);
 /* Operations that would hand waiters on to such a futex: the kernel's would not meet the ones here. */
 bool pi_futex_requeues(int op);
 /* Carries the call out.  Returns its result; the word is in ev. */
-long pi_futex_call(struct event *ev);
+long pi_futex_call(struct event *ev, const uint64_t args[6]);

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 #include "base/pids.h"
 #include "task/baton.h"
+#include "task/clock_ids.h"
 #include "crossing/boundary.h"
 
 static struct {
@@ -105,6 +107,11 @@ struct thread *threads_find(uint32_t number)
 		t = t->next;
 	threads_walk_end();
 	return t;
+}
+
+int64_t thread_processor_ns(const struct thread *t)
+{
+	return (int64_t)clock_ns(~t->carrier << 3 | CLOCK_OF_THREAD | CLOCK_OF_SCHED) + t->processor_ahead;
 }
 
 uint64_t threads_number_now(uint64_t tid)

@@ -34,6 +34,8 @@ bool threads_at_rest(void);
  * round (base/pids.h). */
 uint64_t threads_number_now(uint64_t tid);
 int32_t threads_number_known(int32_t now);
+/* Its processor time as the program knows it. */
+int64_t thread_processor_ns(const struct thread *t);
 /* Makes t's stacks and events as if it had not begun: it goes on from t->start. */
 void thread_unwind(struct thread *t);
 /* Without a recording threads run in parallel: around what they share in the lower half. */

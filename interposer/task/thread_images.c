@@ -10,7 +10,9 @@ int threads_take(struct table *table, const ucontext_t *uc)
 	int rc = 0;
 	for (const struct thread *t = threads_first(); t && !rc; t = t->next) {
 		ucontext_t parked;
-		one = (struct image_thread){.upper = t->upper, .state = t->state};
+		one = (struct image_thread){.upper = t->upper,
+					    .state = t->state,
+					    .processor_ms = (uint32_t)((thread_processor_ns(t) + 999999) / 1000000)};
 		if (t == thread_self()) {
 			one.state = THREAD_RUNS;
 			context_save(&one.context, uc);
@@ -32,12 +34,14 @@ int threads_put(const struct image_thread *t, unsigned count, struct context *ru
 	for (unsigned i = 0; i < count; i++, t++) {
 		if (t->state == THREAD_RUNS) {
 			self->upper = t->upper;
+			self->processor_told = t->processor_ms * 1000000l;
 			*running = t->context;
 			continue;
 		}
 		struct thread *other = threads_add(&t->upper);
 		if (!other)
 			return -ENOMEM;
+		other->processor_told = t->processor_ms * 1000000l;
 		other->state = (enum thread_state)t->state;
 		other->start = t->context;
 		other->start_tls = t->upper.tls;

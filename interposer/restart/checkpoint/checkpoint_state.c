@@ -203,6 +203,7 @@ static int gather_threads(void)
 	for (const struct thread *t = threads_first(); t && !rc; t = t->next) {
 		struct state_thread one = {.number = t->upper.number,
 					   .waited_ns = halt_waited_ns(t),
+					   .processor_ns = thread_processor_ns(t),
 					   .done = t->state == THREAD_ASKS ? t->asked_done : 0};
 		name_of(t, one.name);
 		rc = table_add(&own.threads, &one, sizeof(one));
@@ -231,6 +232,7 @@ static int gather(unsigned number)
 		rdb_warn("rank %d: checkpoint %u: %s", lower.opt.rank, number, why);
 		return -EIO;
 	}
+	clocks_look(&own.head.clocks);
 	own.head.magic = STATE_MAGIC;
 	own.head.version = STATE_VERSION;
 	own.head.number = number;

@@ -3,6 +3,7 @@
  * have made.  restart/checkpoint/board.h says how the ranks agree; see docs/internals/coordinated.md. */
 #pragma once
 #include "crossing/event.h"
+#include "restart/process/clocks.h"
 
 /* coordinated_join() joins the board.  coordinated_begin(), right before the program runs or goes on, makes the rank
  * visible to others. */
@@ -33,7 +34,7 @@ uint64_t coordinated_newest(void);
 bool coordinated_due(void);
 
 #define STATE_MAGIC 0x657461746262646cull
-#define STATE_VERSION 14
+#define STATE_VERSION 15
 struct state_head {
 	uint64_t magic;
 	uint32_t version, check; /* crc32c_data of all of the file, with 0 in its place */
@@ -47,6 +48,7 @@ struct state_head {
 	uint64_t attributes_len;         /* limits and settings of prctl(2), */
 	uint64_t shared_len;             /* and memory that is mapped shared (own_shared.h) */
 	uint8_t timers[96];
+	struct clocks_then clocks;
 	int32_t parent, group, session, reserved; /* of the process, as the program knows them */
 };
 
@@ -56,4 +58,5 @@ struct state_thread {
 	char name[16];      /* PR_SET_NAME */
 	uint64_t waited_ns; /* how long it has waited in the call before which it stands; 0: it stands before none */
 	uint64_t done;      /* bytes that this call has written or read so far */
+	int64_t processor_ns;
 };

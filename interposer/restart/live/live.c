@@ -11,6 +11,7 @@
 #include "crossing/hot_sites.h"
 #include "text/hot_stubs.h"
 #include "restart/process/attributes.h"
+#include "restart/process/clocks.h"
 #include "restart/files/file_locks.h"
 #include "restart/live/live_threads.h"
 #include "restart/copies/mapped_files.h"
@@ -80,6 +81,7 @@ void live_syscall(const struct event *ev)
 	sent_signals_syscall(ev);
 	scheduling_syscall(ev);
 	attributes_syscall(ev);
+	clocks_syscall(ev);
 	file_locks_syscall(ev);
 }
 
@@ -160,6 +162,7 @@ static void go(ucontext_t *uc)
 	const struct log_record *last = replay_record();
 	const uint64_t now_ns = live_cut_ns = last ? last->at_ns : 0;
 	thread_self()->state = THREAD_RUNS; /* the thread may have been stopped in a computation */
+	clocks_cut(now_ns);
 	replay_close();
 	upper_close();
 	timers_save(now_ns);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include "arch/context.h"
+#include "base/monotonic.h"
 #include "crossing/boundary.h"
 #include "restart/base/cut.h"
 #include "replay/replay.h"
@@ -79,6 +80,7 @@ void live_threads_carried(void)
 	}
 	self->gate.lower_tls = fs; /* its carrier sets it when it begins */
 	stays()->carrier = (int32_t)lower.pid;
+	stays()->processor_ahead -= (int64_t)thread_ns();
 }
 
 /* The process's first thread comes here to carry the program's first thread, on that thread's stacks. */

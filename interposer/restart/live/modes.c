@@ -11,6 +11,7 @@
 #include "restart/copies/mapped_files.h"
 #include "restart/files/open_files.h"
 #include "restart/process/attributes.h"
+#include "restart/process/clocks.h"
 #include "restart/process/identity.h"
 #include "restart/process/posix_timers.h"
 #include "restart/process/sent_signals.h"
@@ -34,6 +35,7 @@ static void call(struct event *ev, struct gate_frame *frame)
 
 static void answered(ucontext_t *uc)
 {
+	clocks_answered(replay_record());
 	if (tree() && shared_again_answered())
 		return;
 	if (live_due())

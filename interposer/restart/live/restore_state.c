@@ -19,6 +19,7 @@
 #include "restart/memory/own_shared.h"
 #include "restart/process/posix_timers.h"
 #include "restart/process/attributes.h"
+#include "restart/process/clocks.h"
 #include "restart/process/scheduling.h"
 #include "restart/sockets/sockets.h"
 #include "restart/process/timers.h"
@@ -149,6 +150,7 @@ static void threads_waited(void)
 		named[n++] = one;
 		t->waited_ns = one.waited_ns;
 		t->done = one.done;
+		t->processor_ahead = one.processor_ns;
 	}
 }
 
@@ -235,6 +237,7 @@ static void relations_again(void)
 void restore_state(ucontext_t *uc)
 {
 	map_shared();
+	clocks_from(&head.clocks);
 	threads_waited();
 	posix_timers_from(timers, (unsigned)(head.timers_len / sizeof(timers[0])));
 	if (lseek(state_fd, (off_t)(sizeof(head) + head.library_len), SEEK_SET) < 0)

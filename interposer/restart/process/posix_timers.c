@@ -9,7 +9,8 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "answer/clock_ids.h"
+#include "answer/clock_calls.h"
+#include "task/clock_ids.h"
 #include "restart/base/branch_file.h"
 #include "base/monotonic.h"
 #include "restart/base/cut.h"
@@ -213,6 +214,8 @@ static void restore(struct posix_timer *t)
 		t->set = (struct itimerspec){0};
 		rc = create_as(t, CLOCK_MONOTONIC, &how);
 	}
+	if (t->absolute && (t->set.it_value.tv_sec || t->set.it_value.tv_nsec))
+		t->set.it_value = clock_deadline(t->clock, t->set.it_value);
 	if (!rc)
 		rc = raw_syscall(SYS_timer_settime, t->id, t->absolute ? TIMER_ABSTIME : 0, (long)&t->set, 0, 0, 0);
 	if (rc)

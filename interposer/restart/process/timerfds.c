@@ -1,6 +1,7 @@
 #include "restart/process/timerfds.h"
 #include <fcntl.h>
 #include <time.h>
+#include "answer/clock_calls.h"
 #include "base/monotonic.h"
 #include "restart/base/streams.h"
 
@@ -72,6 +73,8 @@ int timerfd_again(int fd, int clock, const struct timer_state *t, uint64_t now_n
 		if (__builtin_add_overflow(ns_of(now), left(t, now_ns), &at))
 			at = INT64_MAX;
 	}
+	if (t->absolute && __builtin_sub_overflow(at, clock_ahead(clock), &at))
+		at = INT64_MAX;
 	again.it_value = of_ns(at > 0 ? at : 1);
 	return timerfd_settime(fd, TFD_TIMER_ABSTIME | (int)t->absolute, &again, NULL);
 }
