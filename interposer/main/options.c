@@ -123,7 +123,7 @@ static const char *give_left(unsigned to, char room[NUMBER_TEXT])
 {
 	static int fd;
 	(void)to;
-	if (!coordinating())
+	if (!coordinating() && !recording())
 		return NULL;
 	if (fd > 0) /* an execve has failed since */
 		lower_fd_close(fd);

@@ -29,6 +29,8 @@
 #include "restart/live/live.h"
 #include "restart/live/restore_state.h"
 #include "restart/memory/shared_again.h"
+#include "restart/process/attributes.h"
+#include "restart/process/scheduling.h"
 #include "restart/tree/tree.h"
 #include "base/pids.h"
 #include "answer/linker_variables.h"
@@ -134,6 +136,12 @@ static int record(char **envp)
 			meta_log(path);
 		}
 	}
+	if (recording()) {
+		scheduling_begin();
+		attributes_given();
+		scheduling_left();
+		attributes_left();
+	}
 	traps_begin();
 	rc = loader_load(program, path, called, lower.opt.argv, upper_environment(envp), &prog, &why);
 	if (rc) {
@@ -237,6 +245,8 @@ static int replay(void)
 			rdb_warn("%s: cannot be replayed: %s", lower.opt.dir, strerror(-rc));
 		return rc == -EPROTO ? 3 : 5;
 	}
+	if (lower.opt.restart && !lower.opt.from_image)
+		attributes_begin();
 	if (lower.opt.restart)
 		live_libraries_begin(); /* on a whole stack, and outside of a handler */
 	boundary_resume(replay_fill);

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/monotonic.h"
 #include "base/private_file.h"
+#include "space/side_files.h"
 
 enum { LOOK_NS = 5000000, SAY_MS = 60000, MS = 1000000 };
 
@@ -62,6 +63,20 @@ void branch_file_save(const char *name, const void *bytes, size_t len)
 	char path[4096];
 	snprintf(path, sizeof(path), "%s/%s", lower.opt.branch, name);
 	new_file(path, bytes, len);
+}
+
+void recording_file_save(const char *name, const void *bytes, size_t len)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/%s", lower.opt.dir, name);
+	const int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
+	const int rc = fd < 0 ? fd : io_write_all(fd, bytes, len, 0, 1 << 20);
+	if (fd >= 0)
+		close(fd);
+	if (rc)
+		rdb_warn("%s: %s: a restart will lack what the program before had set", path, strerror(-rc));
+	else
+		side_file_whole(path);
 }
 
 FILE *branch_file_begin(const char *name)

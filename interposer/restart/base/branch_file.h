@@ -16,6 +16,8 @@ size_t branch_file_load(const char *name, void *into, size_t room, size_t one);
 void new_file(const char *path, const void *bytes, size_t len);
 /* Writes a file of the branch. */
 void branch_file_save(const char *name, const void *bytes, size_t len);
-/* The same, piece by piece. */
+/* Writes a file of this recording, at the start of a program that is not the first of its process. */
+void recording_file_save(const char *name, const void *bytes, size_t len);
+/* branch_file_save(), piece by piece. */
 FILE *branch_file_begin(const char *name);
 void branch_file_end(FILE *f, const char *name);

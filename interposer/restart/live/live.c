@@ -194,6 +194,8 @@ static void go(ucontext_t *uc)
 	scheduling_restore();
 	if (tree())
 		tree_go();
+	else
+		attributes_relations();
 	attributes_restore();
 	live_libraries_go();
 	side_files_whole(lower.opt.branch);

@@ -211,24 +211,13 @@ static void undo_begins(void)
 		live_refuse("%s: %s", dir, strerror(-rc));
 }
 
-static void again(long nr, int32_t *now, long asked, const char *what)
-{
-	const long rc = *now == lower.pid ? 0 : raw_syscall(nr, 0, 0, 0, 0, 0, 0);
-	if (rc < 0)
-		rdb_warn("rank %d: %s cannot be made again: %s", lower.opt.rank, what, strerror((int)-rc));
-	*now = (int32_t)raw_syscall(asked, 0, 0, 0, 0, 0, 0);
-}
-
 /* The session and the group that the process has made; of the other processes it goes on to know the numbers. */
 static void relations_again(void)
 {
 	const int32_t parent = (int32_t)raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
-	int32_t session = (int32_t)raw_syscall(SYS_getsid, 0, 0, 0, 0, 0, 0);
-	if (attributes_session())
-		again(SYS_setsid, &session, SYS_getsid, "its session");
-	int32_t group = (int32_t)raw_syscall(SYS_getpgid, 0, 0, 0, 0, 0, 0);
-	if (attributes_group())
-		again(SYS_setpgid, &group, SYS_getpgid, "its process group");
+	attributes_relations();
+	const int32_t session = (int32_t)raw_syscall(SYS_getsid, 0, 0, 0, 0, 0, 0);
+	const int32_t group = (int32_t)raw_syscall(SYS_getpgid, 0, 0, 0, 0, 0, 0);
 	pids()->parent = (struct pid_pair){head.parent, parent};
 	pids()->group = (struct pid_pair){head.group, group};
 	pids()->session = (struct pid_pair){head.session, session};

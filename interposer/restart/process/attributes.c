@@ -4,6 +4,7 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "answer/memory_limits.h"
@@ -15,20 +16,21 @@ enum { LIMITS = RLIM_NLIMITS, REAPER = 0, PERSONALITY = -1 };
 
 /* Attributes that prctl(2) sets to a number, and personality(2).  `inherited`: a child has them, too. */
 static const struct {
-	int option;
+	int option, get;
 	bool inherited;
 	const char *what;
 } kinds[] = {
-	[REAPER] = {PR_SET_CHILD_SUBREAPER, false, "the adoption of its orphans (PR_SET_CHILD_SUBREAPER)"},
-	{PR_SET_PDEATHSIG, false, "its parent-death signal (PR_SET_PDEATHSIG)"},
-	{PR_SET_NO_NEW_PRIVS, true, "the ban of new privileges (PR_SET_NO_NEW_PRIVS)"},
-	{PR_SET_THP_DISABLE, true, "the ban of huge pages (PR_SET_THP_DISABLE)"},
-	{PR_SET_TIMERSLACK, true, "its timer slack (PR_SET_TIMERSLACK)"},
-	{PERSONALITY, true, "its personality(2)"},
+	[REAPER] = {PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER, false,
+		    "the adoption of its orphans (PR_SET_CHILD_SUBREAPER)"},
+	{PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, false, "its parent-death signal (PR_SET_PDEATHSIG)"},
+	{PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, true, "the ban of new privileges (PR_SET_NO_NEW_PRIVS)"},
+	{PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, true, "the ban of huge pages (PR_SET_THP_DISABLE)"},
+	{PR_SET_TIMERSLACK, PR_GET_TIMERSLACK, true, "its timer slack (PR_SET_TIMERSLACK)"},
+	{PERSONALITY, 0, true, "its personality(2)"},
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
-static struct {
+static struct settings {
 	struct {
 		bool asked;
 		uint64_t value;
@@ -38,8 +40,10 @@ static struct {
 		struct rlimit now;
 	} limit[LIMITS];
 	bool session, group; /* it has made them itself */
-} all;
-static bool begun;
+	bool masked;
+	uint32_t mask; /* umask(2) */
+} all, given;          /* given: what the launcher has given the first program of the process */
+static bool begun, inherited;
 
 /* On the way to the cut orphans go to the process that they went to in the recording. */
 static void reaps(uint64_t value)
@@ -58,6 +62,9 @@ void attributes_begin(void)
 	branch_file_load("attributes", &all, sizeof(all), sizeof(all));
 	if (all.kind[REAPER].asked)
 		reaps(all.kind[REAPER].value);
+	if (all.masked) /* from here on open_files.c follows it */
+		umask(all.mask);
+	all.masked = false;
 }
 
 static void limited(uint64_t which, const struct rlimit *now)
@@ -102,14 +109,20 @@ void attributes_syscall(const struct event *ev)
 	}
 }
 
-bool attributes_session(void)
+static void again(long nr, long asked, const char *what)
 {
-	return all.session;
+	const bool has = raw_syscall(asked, 0, 0, 0, 0, 0, 0) == lower.pid;
+	const long rc = has ? 0 : raw_syscall(nr, 0, 0, 0, 0, 0, 0);
+	if (rc < 0)
+		rdb_warn("rank %d: %s cannot be made again: %s", lower.opt.rank, what, strerror((int)-rc));
 }
 
-bool attributes_group(void)
+void attributes_relations(void)
 {
-	return all.group;
+	if (all.session)
+		again(SYS_setsid, SYS_getsid, "its session");
+	if (all.group)
+		again(SYS_setpgid, SYS_getpgid, "its process group");
 }
 
 void attributes_in_child(void)
@@ -121,13 +134,70 @@ void attributes_in_child(void)
 bool attributes_hand_on(int fd)
 {
 	attributes_begin();
-	return write(fd, &all, sizeof(all)) == (ssize_t)sizeof(all);
+	return write(fd, &all, sizeof(all)) == (ssize_t)sizeof(all) &&
+	       write(fd, &given, sizeof(given)) == (ssize_t)sizeof(given);
 }
 
 bool attributes_inherit(int fd)
 {
 	begun = true;
-	return read(fd, &all, sizeof(all)) == (ssize_t)sizeof(all);
+	inherited = read(fd, &all, sizeof(all)) == (ssize_t)sizeof(all) &&
+		    read(fd, &given, sizeof(given)) == (ssize_t)sizeof(given);
+	return inherited;
+}
+
+/* Reads what the kernel has now. */
+static void look_at(struct settings *now)
+{
+	int value = 0;
+	for (unsigned i = 0; i < KINDS; i++)
+		switch (kinds[i].option) {
+		case PR_SET_CHILD_SUBREAPER:
+			prctl(PR_GET_CHILD_SUBREAPER, &value);
+			now->kind[i].value = (uint64_t)value;
+			break;
+		case PR_SET_PDEATHSIG:
+			prctl(PR_GET_PDEATHSIG, &value);
+			now->kind[i].value = (uint64_t)value;
+			break;
+		case PERSONALITY: now->kind[i].value = (uint64_t)personality(0xffffffff); break;
+		default: now->kind[i].value = (uint64_t)prctl(kinds[i].get, 0, 0, 0, 0);
+		}
+	for (unsigned i = 0; i < LIMITS; i++) {
+		struct rlimit *limit = &now->limit[i].now;
+		if (getrlimit(i, limit))
+			continue;
+		limit->rlim_cur = memory_limits_known(limit->rlim_cur);
+		limit->rlim_max = memory_limits_known(limit->rlim_max);
+	}
+	now->mask = (uint32_t)raw_syscall(SYS_umask, 0, 0, 0, 0, 0, 0);
+	raw_syscall(SYS_umask, (long)now->mask, 0, 0, 0, 0, 0);
+	now->session = getsid(0) == lower.pid;
+	now->group = getpgrp() == lower.pid;
+}
+
+void attributes_given(void)
+{
+	if (!inherited)
+		look_at(&given);
+}
+
+void attributes_left(void)
+{
+	struct settings now = {0};
+	bool any = false;
+	if (!inherited)
+		return;
+	look_at(&now);
+	for (unsigned i = 0; i < KINDS; i++)
+		any |= now.kind[i].asked = now.kind[i].value != given.kind[i].value;
+	for (unsigned i = 0; i < LIMITS; i++)
+		any |= now.limit[i].asked = memcmp(&now.limit[i].now, &given.limit[i].now, sizeof(struct rlimit)) != 0;
+	now.masked = now.mask != given.mask;
+	now.session = now.session && !given.session;
+	now.group = now.group && !given.group;
+	if (any || now.masked || now.session || now.group)
+		recording_file_save("attributes", &now, sizeof(now));
 }
 
 void attributes_save(void)

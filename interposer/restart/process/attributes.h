@@ -5,17 +5,19 @@
 #include <stdbool.h>
 #include "crossing/event.h"
 
-/* In a tree, before the log is replayed. */
+/* Before the log is replayed. */
 void attributes_begin(void);
 void attributes_syscall(const struct event *ev);
-/* Has it made its session, its process group? */
-bool attributes_session(void);
-bool attributes_group(void);
+/* Makes the session and the process group that it had made itself. */
+void attributes_relations(void);
 /* In a child: keeps the limits of its parent, and what is inherited. */
 void attributes_in_child(void);
 /* Passes them on to the next program of the process.  False: errno says why. */
 bool attributes_hand_on(int fd);
 bool attributes_inherit(int fd);
+/* Of a recording: notes what the launcher has given the process; writes down what a later program has that differs. */
+void attributes_given(void);
+void attributes_left(void);
 /* At the cut: writes them down for restarts of the branch; asks for them again. */
 void attributes_save(void);
 void attributes_restore(void);

@@ -223,6 +223,14 @@ int scheduling_look(struct table *out)
 	return rc;
 }
 
+void scheduling_left(void)
+{
+	struct table differ = {0};
+	if (all.inherited && !scheduling_look(&differ) && differ.len)
+		recording_file_save("scheduling", differ.base, differ.len);
+	table_drop(&differ);
+}
+
 bool scheduling_from(const void *bytes, size_t len)
 {
 	if (len > sizeof(all.list) || len % sizeof(*all.list))

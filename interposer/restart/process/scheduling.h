@@ -19,4 +19,6 @@ void scheduling_begin(void);
 bool scheduling_hand_on(int fd);
 bool scheduling_inherit(int fd);
 int scheduling_look(struct table *out);
+/* Of a recording, after scheduling_inherit(): writes down for its restarts what differs. */
+void scheduling_left(void);
 bool scheduling_from(const void *bytes, size_t len);
