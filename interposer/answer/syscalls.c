@@ -255,10 +255,6 @@ void syscall_event(ucontext_t *uc)
 	if (mask_of_call(ev, &mask))
 		signals_suspend(mask);
 
-	if (class == UNKNOWN && !answered && !lower.opt.lax)
-		rdb_fatal(
-			"the program makes system call %lu, which is not supported yet; --lax records it all the same",
-			(unsigned long)nr);
 	const bool ends_thread = nr == SYS_exit && threads_alive() > 1;
 	struct clone_request clone;
 	if (answered && (ends_thread || !(class == EMU && row->emu == call_exit)))
@@ -292,6 +288,9 @@ void syscall_event(ucontext_t *uc)
 	} else if (class == FAIL) {
 		ev->result = -row->error;
 		refused_call(row);
+	} else if (class == UNKNOWN && !answered && !lower.opt.lax) {
+		ev->result = -ENOSYS; /* as on an older kernel */
+		refused_unknown((unsigned)nr);
 	} else if (!answered) {
 		bool in_child = false;
 		const bool unknown = class == UNKNOWN || (nr == SYS_ioctl && !ioctl_known((unsigned)A(1)));

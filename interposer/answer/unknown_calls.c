@@ -80,6 +80,14 @@ void refused_call(const struct row *row)
 		refused(row->name, row->error, row->why);
 }
 
+void refused_unknown(unsigned nr)
+{
+	char name[32];
+	snprintf(name, sizeof(name), "system call %u", nr);
+	if (lower.started && is_news(nr))
+		refused(name, ENOSYS, "rdb does not know it; with --lax it is made");
+}
+
 void refused_request(const char *call, uint32_t nr, unsigned request, int error, const char *why)
 {
 	char name[48];
