@@ -50,6 +50,7 @@ class _Writer:
         self.arguments: list[str] = []
         self.adopt: list[str] = []
         self.puts: list[str] = []
+        self.failed: list[str] = []
         self.cleanup: list[str] = []
         for place, param in enumerate(function.params):
             self._param(param, f"a[{place}]")
@@ -156,6 +157,11 @@ class _Writer:
         self.adopt.append(f"{variable} = {kind}_new(v_{name}{extra});")
         assert kind
         self.puts.append(f"put_handle({name}, RDB_{kind.upper()}, {_member(struct, variable)}id);")
+        # An MPI may set the handle to null when it fails.
+        self.failed.append(
+            f"if (rc != MPI_SUCCESS && {name} && v_{name} == {param.base.upper()}_NULL)\n"
+            f"\tput_handle({name}, RDB_{kind.upper()}, RDB_NULL_ID);"
+        )
 
 
 def _indent(text: str, tabs: int) -> str:
@@ -317,6 +323,7 @@ def _function(function: Function, row: Row, small: Function | None) -> Iterator[
         yield f"\tif (rc == MPI_SUCCESS{' || is_truncation(rc)' if partial else ''}) {{"
         yield from (_indent(text, 2) for text in done)
         yield "\t}"
+    yield from (_indent(text, 1) for text in writer.failed)
     if small and row.pending:
         yield "\tif (rc == MPI_SUCCESS)\n\t\tpending_keep(r_request, &narrow);"
     if small:

@@ -41,6 +41,19 @@ static void shadow_mark(struct vreq *request)
 	memcpy(request->shadow, untouched, shadow_beginning(request));
 }
 
+/* MPI_PACKED must not stand for a type with which the MPI refuses to receive (null, not committed). */
+static bool receivable(struct vtype *type)
+{
+	MPI_Request real;
+
+	if (!type->receivable && PMPI_Recv_init(&real, 1, REAL(MPI_Datatype, type->o.real), MPI_PROC_NULL, 0,
+						MPI_COMM_SELF, &real) == MPI_SUCCESS) {
+		type->receivable = true;
+		PMPI_Request_free(&real);
+	}
+	return type->receivable;
+}
+
 /* Prepares a request for a receive; apart: into its shadow buffer. */
 static struct vreq *receive_init(struct vreq *request, void *buf, int count, struct vtype *type, struct vcomm *comm,
 				 bool apart)
@@ -54,7 +67,7 @@ static struct vreq *receive_init(struct vreq *request, void *buf, int count, str
 	request->room = count > 0 ? count * type->size : 0;
 	if (!apart)
 		return request;
-	request->packed = !type->dense && type->o.real && count >= 0;
+	request->packed = !type->dense && type->o.real && count >= 0 && receivable(type);
 	request->shadow = request->own;
 	if (request->packed && request->room > INT32_MAX)
 		host->fatal("a nonblocking receive of more than 2 GiB of a datatype with gaps is not supported yet");

@@ -144,7 +144,7 @@ int64_t real_File_open(const uint64_t *a)
 	void **upper = (void **)a[4];
 	struct rdb_note_mpi_file note = {.writes = (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0};
 	bool first = comm->o.real && comm->rank == 0;
-	MPI_File real = MPI_FILE_NULL;
+	MPI_File real = (MPI_File)(intptr_t)-1; /* no file, nor null, to which some MPIs set it when they fail */
 
 	if (name && !file_whole_path(name, path))
 		path[0] = 0;
@@ -167,6 +167,8 @@ int64_t real_File_open(const uint64_t *a)
 			file_written_from(path);
 		put_handle(upper, RDB_FILE, file->o.id);
 		say(&note, path);
+	} else if (real == MPI_FILE_NULL) {
+		put_handle(upper, RDB_FILE, RDB_NULL_ID);
 	}
 	object_release(&comm->o);
 	object_release(info);

@@ -34,8 +34,9 @@ struct vtype {
 	struct vobject o;
 	int64_t size;
 	MPI_Aint extent, true_lb, true_extent;
-	bool dense; /* `count` elements are one run of bytes from the buffer's start */
-	bool freed; /* the program has freed it; pending operations still need it */
+	bool dense;      /* `count` elements are one run of bytes from the buffer's start */
+	bool receivable; /* once it has been committed; false: not yet known */
+	bool freed;      /* the program has freed it; pending operations still need it */
 	enum { SENT_UNKNOWN, SENT_AS_IT_LIES, SENT_OTHERWISE } order; /* of the bytes of one element (lean.c) */
 	unsigned operations;
 	struct block *blocks; /* parts to log, of a type with large gaps (absolute addresses) */
