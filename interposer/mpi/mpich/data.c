@@ -5,14 +5,21 @@ struct f08_status {
 	int words[5];
 };
 
-int MPIR_C_MPI_UNWEIGHTED, MPIR_C_MPI_WEIGHTS_EMPTY;
+static int unweighted, weights_empty;
+EXPORT int *MPIR_C_MPI_UNWEIGHTED, *MPIR_C_MPI_WEIGHTS_EMPTY; /* module mpi_f08's, whose library has its own */
 EXPORT int MPIR_F08_MPI_BOTTOM, MPIR_F08_MPI_IN_PLACE;
 EXPORT struct f08_status MPIR_F08_MPI_STATUSES_IGNORE_OBJ[1], MPIR_F08_MPI_STATUS_IGNORE_OBJ;
-EXPORT int *const MPI_UNWEIGHTED = &MPIR_C_MPI_UNWEIGHTED, *const MPI_WEIGHTS_EMPTY = &MPIR_C_MPI_WEIGHTS_EMPTY;
+EXPORT int *const MPI_UNWEIGHTED = &unweighted, *const MPI_WEIGHTS_EMPTY = &weights_empty;
 EXPORT MPI_Fint *MPI_F_STATUS_IGNORE, *MPI_F_STATUSES_IGNORE;
 EXPORT struct f08_status *MPI_F08_STATUS_IGNORE = &MPIR_F08_MPI_STATUS_IGNORE_OBJ;
 EXPORT struct f08_status *MPI_F08_STATUSES_IGNORE = MPIR_F08_MPI_STATUSES_IGNORE_OBJ;
 EXPORT void *const MPI_T_PVAR_ALL_HANDLES = (void *)-1;
+
+__attribute__((constructor)) static void weights_of_fortran(void)
+{
+	MPIR_C_MPI_UNWEIGHTED = &unweighted;
+	MPIR_C_MPI_WEIGHTS_EMPTY = &weights_empty;
+}
 
 const void *shim_weights_in(const void *weights)
 {

@@ -64,6 +64,13 @@ program f08
   include 'body.inc'
   print '(i0,a,2i4)', rank, ': from ', status%MPI_SOURCE, status%MPI_TAG
   include 'attributes.inc'
+  sent = rank
+  got = 0
+  counts = 1
+  call MPI_Dist_graph_create(comm, 1, sent, counts, got, MPI_UNWEIGHTED, MPI_INFO_NULL, .false., other, ierr)
+  call MPI_Dist_graph_neighbors_count(other, x, y, there, ierr)
+  print '(i0,a,2i4,l2)', rank, ': neighbours ', x, y, there
+  call MPI_Comm_free(other, ierr)
   call MPI_Op_free(op, ierr)
   call MPI_Comm_free(comm, ierr)
   call MPI_Finalize(ierr)
