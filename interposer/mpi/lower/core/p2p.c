@@ -308,7 +308,7 @@ int64_t real_Sendrecv(const uint64_t *a)
 }
 
 /* buf, count, datatype, dest, sendtag, source, recvtag, comm, status */
-int64_t real_Sendrecv_replace(const uint64_t *a)
+static int64_t sendrecv_replace(const uint64_t *a)
 {
 	struct vtype *type = type_of(a[2]);
 	struct vcomm *comm = comm_of(a[7]);
@@ -329,15 +329,34 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[8], receive_posted());
 }
 
-static bool probe_sets_error(int source)
+int64_t real_Sendrecv_replace(const uint64_t *a)
 {
-	return !SETS_ERROR && source != MPI_PROC_NULL;
+	struct upper_status *status = (struct upper_status *)a[8];
+	const int none = error_out(MPI_SUCCESS);
+	int64_t rc = sendrecv_replace(a);
+
+	if (rc == MPI_SUCCESS && !SETS_ERROR && status)
+		put(&status->error, &none, sizeof(none));
+	return rc;
+}
+
+static MPI_Status probe_status(void)
+{
+	MPI_Status status = status_empty;
+
+	status.MPI_ERROR = ERROR_UNSET;
+	return status;
+}
+
+static void probe_out(void *upper, const MPI_Status *status)
+{
+	status_out(upper, status, status->MPI_ERROR != ERROR_UNSET);
 }
 
 /* source, tag, comm, status */
 int64_t real_Probe(const uint64_t *a)
 {
-	MPI_Status status = status_empty;
+	MPI_Status status = probe_status();
 	struct vcomm *comm = comm_of(a[2]);
 	struct probing probing = {
 		.source = picked_source((int)a[0], (int)a[1], comm), .tag = (int)a[1], .comm = comm, .status = &status};
@@ -345,7 +364,7 @@ int64_t real_Probe(const uint64_t *a)
 
 	if (rc == MPI_SUCCESS) {
 		note_probed(comm, (int)a[0], &status, posted + 1);
-		status_out((void *)a[3], &status, probe_sets_error((int)a[0]));
+		probe_out((void *)a[3], &status);
 	}
 	return rc;
 }
@@ -353,7 +372,7 @@ int64_t real_Probe(const uint64_t *a)
 /* source, tag, comm, flag, status */
 int64_t real_Iprobe(const uint64_t *a)
 {
-	MPI_Status status = status_empty;
+	MPI_Status status = probe_status();
 	const struct vcomm *comm = comm_of(a[2]);
 	int flag = 0;
 	const int source = picked_source((int)a[0], (int)a[1], comm);
@@ -364,7 +383,7 @@ int64_t real_Iprobe(const uint64_t *a)
 	put((void *)a[3], &flag, sizeof(flag));
 	if (flag) {
 		note_probed(comm, (int)a[0], &status, posted + 1);
-		status_out((void *)a[4], &status, probe_sets_error((int)a[0]));
+		probe_out((void *)a[4], &status);
 	}
 	return rc;
 }
@@ -387,7 +406,7 @@ static void matched(void **upper, MPI_Message real, struct vcomm *comm, int sour
 int64_t real_Mprobe(const uint64_t *a)
 {
 	struct vcomm *comm = comm_of(a[2]);
-	MPI_Status status = status_empty;
+	MPI_Status status = probe_status();
 	MPI_Message real;
 	struct probing probing = {.source = picked_source((int)a[0], (int)a[1], comm),
 				  .tag = (int)a[1],
@@ -405,7 +424,7 @@ int64_t real_Mprobe(const uint64_t *a)
 	else if (rc == MPI_SUCCESS)
 		matched((void **)a[3], real, comm, (int)a[0], &status);
 	if (rc == MPI_SUCCESS)
-		status_out((void *)a[4], &status, probe_sets_error((int)a[0]));
+		probe_out((void *)a[4], &status);
 	object_release(&comm->o);
 	return rc;
 }
@@ -414,7 +433,7 @@ int64_t real_Mprobe(const uint64_t *a)
 int64_t real_Improbe(const uint64_t *a)
 {
 	struct vcomm *comm = comm_of(a[2]);
-	MPI_Status status = status_empty;
+	MPI_Status status = probe_status();
 	MPI_Message real;
 	int flag = 0;
 	const int source = picked_source((int)a[0], (int)a[1], comm);
@@ -425,7 +444,7 @@ int64_t real_Improbe(const uint64_t *a)
 	put((void *)a[3], &flag, sizeof(flag));
 	if (flag) {
 		matched((void **)a[4], real, comm, (int)a[0], &status);
-		status_out((void *)a[5], &status, probe_sets_error((int)a[0]));
+		probe_out((void *)a[5], &status);
 	}
 	return rc;
 }

@@ -19,11 +19,14 @@ void status_out(struct upper_status *upper, const MPI_Status *status, bool with_
 void status_store(struct upper_status *upper, const MPI_Status *status, bool with_error);
 extern const MPI_Status status_empty;
 
+/* Goes into the error field before a call that may set it without an error: MPICH's probes do, but for some paths. */
+enum { ERROR_UNSET = 0x52444221 };
+
 /* Which calls set the error field when there is no error, the standard leaves open. */
 enum {
 #ifdef OPEN_MPI
 	SETS_ERROR = true /* MPI_Waitall, MPI_Testall, MPI_Waitsome, MPI_Testsome: also of null requests */
 #else
-	SETS_ERROR = false /* MPI_Waitall alone, of others than null requests, and probes */
+	SETS_ERROR = false /* MPI_Waitall alone, of others than null requests, and MPI_Sendrecv_replace */
 #endif
 };
