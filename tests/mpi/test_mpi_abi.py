@@ -167,6 +167,20 @@ def test_calls_that_fail(mpi: str, build: Build, tmp_path: Path) -> None:
     job.expect_equal()
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_collectives_that_send_from_where_they_receive(
+    mpi: str, build: Build, tmp_path: Path
+) -> None:
+    needs(mpi)
+    program = build("mpi/aliased.c", "-O1", "-w", compiler=MPICC[mpi])
+    native = launch(mpi, 1, program)
+    assert "Iallreduce(b, b, N, MPI_INT, MPI_SUM, comm, &request): class 1" in native.stdout
+    job = record(tmp_path, mpi, 1, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == lines(native)
+    job.expect_equal()
+
+
 def test_errors_that_are_left_to_the_world(build: Build, tmp_path: Path) -> None:
     needs("mpich")
     program = build("mpi/world_handler.c", "-O1", "-w", compiler=MPICC["mpich"])

@@ -141,6 +141,10 @@ class _Writer:
             f"ids_{name} = handles_in(RDB_{kind.upper()}, (void *const *){arg}, {length}, "
             f"(void ***)&{name});"
         )
+        if name == "recvtypes" and "eighbor" not in self.function.name:
+            # MPICH looks whether it is the same array.  With MPI_IN_PLACE there are no sendtypes.
+            sent = next(i for i, p in enumerate(self.function.params) if p.name == "sendtypes")
+            self.before.append(f"if (a[{sent}] == {arg})\n\t\tsendtypes = recvtypes;")
         self.arguments.append(name)
         self.cleanup.append(f"free(ids_{name});")
 
@@ -203,6 +207,26 @@ def _staging(writer: _Writer) -> None:
     writer.cleanup.append("staging_end(&staged);")
 
 
+def _aliased(function: Function) -> str:
+    """C that finds out whether what a collective sends lies where it receives."""
+    names = {p.name for p in function.params}
+    small = "MPI_" + small_of(function.name).removeprefix("MPI_I").capitalize()
+    if "sendbuf" not in names or "Neighbor" in small:
+        return ""
+    if "op" in names:
+        return f"staging_sends(&staged, sendbuf, {INPUTS.get(small, 'count')}, vt_datatype);"
+    if "sendcount" in names:
+        peers = " * comm_peers(vc_comm)" if small in ("MPI_Scatter", "MPI_Alltoall") else ""
+        return f"staging_sends(&staged, sendbuf, (int64_t)sendcount{peers}, vt_sendtype);"
+    if "recvcounts" not in names:
+        return ""
+    types = "sendtypes == recvtypes" if "sendtypes" in names else "vt_sendtype == vt_recvtype"
+    return (
+        f"staged.aliased = sendbuf == recvbuf && sendcounts == recvcounts && sdispls == rdispls &&"
+        f" {types};"
+    )
+
+
 def _pending(writer: _Writer) -> None:
     """Its results arrive in a copy, whose parts reach the program when the request is complete."""
     params = writer.function.params
@@ -210,13 +234,19 @@ def _pending(writer: _Writer) -> None:
         (i, p.name) for i, p in enumerate(params) if p.base == "void" and p.out and p.pointer == 1
     )
     names = {p.name for p in params}
+    aliased = _aliased(writer.function)
     arrays = [f"ids_{p.name}" for p in params if p.handle and p.is_array and not p.out]
     writer.locals.append("struct staging staged;")
     writer.before += [
         f"staging_keep(&staged, {target});",
         *writer.row.pending.splitlines(),
+        *([aliased] if aliased else []),
         "staging_ready(&staged);",
     ]
+    if aliased:
+        writer.arguments[[p.name for p in params].index("sendbuf")] = (
+            "staging_sent(&staged, sendbuf)"
+        )
     writer.arguments[place] = "staged.buffer"
     op, type_ = ("vo_op", "vt_datatype") if "op" in names else ("NULL", "NULL")
     kept = ", ".join([*arrays, "NULL", "NULL"][:2])

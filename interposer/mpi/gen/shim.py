@@ -198,6 +198,12 @@ class _Shim:
                 f"\t\tif (c_{name}[i])\n"
                 f"\t\t\t{name}[i] = SHIM_OUT({kind}, {base}, c_{name}[i]);\n\t}}"
             )
+        if name == "recvtypes" and "eighbor" not in self.function.name:
+            # MPICH looks whether it is the same array.  With MPI_IN_PLACE there are no sendtypes.
+            place = self.arguments.index("sendtypes ? c_sendtypes : NULL")
+            self.arguments[place] = (
+                "!sendtypes ? NULL : sendtypes == recvtypes ? c_recvtypes : c_sendtypes"
+            )
         self.arguments.append(f"{name} ? c_{name} : NULL")
 
     def _status(self, param: Param) -> None:

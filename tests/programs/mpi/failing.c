@@ -10,8 +10,7 @@
 		memset(&was, 0x11, sizeof(was)); \
 		new = was; \
 		MPI_Error_class(call, &class); \
-		printf("%s: class %d, %s\n", #call, class, \
-		       new == was ? "as before" : new == null ? "null" : "made"); \
+		printf("%s: class %d, %s\n", #call, class, new == was ? "as before" : new == null ? "null" : "made"); \
 	} while (0)
 
 static void comms(MPI_Comm self)

@@ -175,6 +175,7 @@ struct staging {
 	char *room;                 /* the copy, or NULL */
 	uintptr_t from, to;         /* range of all parts; upper addresses */
 	bool before, scattered;     /* before the real call; absolute addresses */
+	bool aliased;               /* the call sends from where it receives, which an MPI may refuse */
 	bool keep;                  /* use a copy and a list of parts: upper code may run before they are delivered */
 	struct staging_part *parts; /* allocated */
 	unsigned part_count, part_room;
@@ -183,6 +184,10 @@ void staging_begin(struct staging *staged, void *upper);
 /* For a nonblocking call. */
 void staging_keep(struct staging *staged, void *upper);
 void staging_input(struct staging *staged, void *upper, int64_t count, const struct vtype *type);
+/* The call sends `count` elements at `sendbuf`; the parts are named already.  If they lie in a part, the real MPI finds
+ * them at staging_sent(), so that it sees that the buffers overlap. */
+void staging_sends(struct staging *staged, void *sendbuf, int64_t count, const struct vtype *type);
+void *staging_sent(const struct staging *staged, void *sendbuf);
 /* Delivers all parts, when a nonblocking call is complete. */
 void staging_deliver(struct staging *staged);
 /* Delivers one part, once until staging_again(). */

@@ -85,6 +85,14 @@ void staging_input(struct staging *staged, void *upper, int64_t count, const str
 		staged->parts[before].input = true;
 }
 
+void staging_sends(struct staging *staged, void *sendbuf, int64_t count, const struct vtype *type)
+{
+	staged->aliased = sendbuf && (sendbuf == staged->upper ||
+				      ((uintptr_t)sendbuf >= staged->from && (uintptr_t)sendbuf < staged->to));
+	if (staged->aliased)
+		staging_input(staged, sendbuf, count, type);
+}
+
 void staging_part(struct staging *staged, void *upper, int64_t count, const struct vtype *type)
 {
 	MPI_Aint rest = (count - 1) * type->extent;
@@ -110,6 +118,11 @@ void staging_part(struct staging *staged, void *upper, int64_t count, const stru
 static char *moved(const struct staging *staged, void *upper)
 {
 	return staged->buffer + ((char *)upper - staged->upper);
+}
+
+void *staging_sent(const struct staging *staged, void *sendbuf)
+{
+	return staged->aliased ? moved(staged, sendbuf) : sendbuf;
 }
 
 /* With MPI_IN_PLACE results are input as well; and bytes that the real MPI does not write must not change. */
