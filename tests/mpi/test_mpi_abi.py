@@ -153,6 +153,15 @@ def test_memory_of_a_window_is_unmapped_first(mpi: str, build: Build, tmp_path: 
     job.expect_equal()
 
 
+def test_threads_flush_a_window_of_which_others_read(build: Build, tmp_path: Path) -> None:
+    needs("mpich")
+    program = build("mpi/rma_flushes.c", "-O1", "-w", "-pthread", compiler=MPICC["mpich"])
+    job = record(tmp_path, "mpich", 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: 0 wrong", "1: 0 wrong"]
+    job.expect_equal()
+
+
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_calls_that_fail(mpi: str, build: Build, tmp_path: Path) -> None:
     """Handles that they set to null, and types that are not committed."""

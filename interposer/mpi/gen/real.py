@@ -331,6 +331,8 @@ def _function(function: Function, row: Row, small: Function | None) -> Iterator[
         _staging(writer)
     if row.pending:
         _pending(writer)
+    if "window_landed" in row.after:
+        writer.locals.append("const uint64_t reads = vw_win->reads;")
     if row.blocks:
         _keep_objects(writer)
     yield f"static int64_t real_{function.short}(const uint64_t *a __attribute__((unused)))"

@@ -25,11 +25,11 @@ add(
 add("Win_set_info Win_lock Win_lock_all Win_post Win_start Win_wait", Row(blocks=True))
 add(
     "Win_fence Win_complete Win_unlock_all Win_flush_all Win_flush_local_all",
-    Row(blocks=True, after="window_landed(vw_win, WINDOW_ALL_TARGETS);"),
+    Row(blocks=True, after="window_landed(vw_win, WINDOW_ALL_TARGETS, reads);"),
 )
 add(
     "Win_unlock Win_flush Win_flush_local",
-    Row(blocks=True, after="window_landed(vw_win, rank);"),
+    Row(blocks=True, after="window_landed(vw_win, rank, reads);"),
 )
 
 # Files.

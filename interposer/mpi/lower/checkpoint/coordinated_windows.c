@@ -218,7 +218,7 @@ void windows_complete(void)
 			continue;
 		if (PMPI_Win_flush_all(REAL(MPI_Win, win->o.real)) != MPI_SUCCESS)
 			host->fatal("a window cannot be flushed for a checkpoint");
-		window_landed(win, WINDOW_ALL_TARGETS);
+		window_landed(win, WINDOW_ALL_TARGETS, win->reads);
 		e->issued = false;
 	}
 }

@@ -12,7 +12,8 @@ struct staged_read {
 	struct vtype *type;
 	void *room;
 	size_t room_bytes;
-	int target; /* of a window: rank whose memory is read */
+	int target;      /* of a window: rank whose memory is read */
+	uint64_t number; /* among the reads of the window, from 1 */
 	int refs;
 	bool mapped, delivered;
 	bool counted; /* the status says how many bytes were read */

@@ -30,13 +30,14 @@ static void unlink_first(struct vwin *win, struct staged_read **link)
 	staged_release(flight);
 }
 
-void window_landed(struct vwin *win, int target)
+void window_landed(struct vwin *win, int target, uint64_t reads)
 {
 	struct staged_read **link = &win->first, *flight;
 
 	while ((flight = *link)) {
 		/* also drops those that were delivered when the program completed their request */
-		if (target == WINDOW_ALL_TARGETS || flight->target == target || flight->delivered) {
+		if (flight->delivered ||
+		    (flight->number <= reads && (target == WINDOW_ALL_TARGETS || flight->target == target))) {
 			staged_deliver(flight, NULL);
 			unlink_first(win, link);
 		} else {
@@ -52,6 +53,7 @@ static int begun(int rc, struct vwin *win, int target, struct staged_read *fligh
 	while (win->first && win->first->delivered)
 		unlink_first(win, &win->first);
 	flight->target = target;
+	flight->number = ++win->reads;
 	if (rc == MPI_SUCCESS && target != MPI_PROC_NULL && flight->room) {
 		*win->last = staged_hold(flight);
 		win->last = &flight->next;

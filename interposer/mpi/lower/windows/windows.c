@@ -177,7 +177,7 @@ int64_t real_Win_free(const uint64_t *a)
 	if (rc != MPI_SUCCESS)
 		return rc;
 	windows_take();
-	window_landed(win, WINDOW_ALL_TARGETS);
+	window_landed(win, WINDOW_ALL_TARGETS, win->reads);
 	while ((part = window_part_remove(win, NULL, true)))
 		window_part_free(part);
 	if (win->comm != MPI_COMM_NULL)

@@ -38,6 +38,7 @@ struct vwin {
 	int flavor, rank;
 	MPI_Comm comm; /* a duplicate, if the real MPI has made the public copy; else MPI_COMM_NULL */
 	struct staged_read *first, **last; /* reads under way */
+	uint64_t reads;                    /* how many have begun */
 	int ranks;                         /* this and the following: of a shared window; the arrays are by rank */
 	char *shared;
 	size_t shared_bytes;
@@ -73,8 +74,9 @@ bool windows_share(uint64_t start, uint64_t end);
 /* Maps such memory again in a restart; NULL, or the reason of a failure. */
 const char *shared_again(MPI_Comm comm, int ranks, int rank, char *at, size_t bytes);
 
-/* rma.c: reads from this target, or from WINDOW_ALL_TARGETS, are complete: delivers them. */
-void window_landed(struct vwin *win, int target);
+/* rma.c: the first `reads` of the window are complete if they are from this target, or from WINDOW_ALL_TARGETS: delivers
+ * them.  Another thread may have begun more while the call that completes them was under way. */
+void window_landed(struct vwin *win, int target, uint64_t reads);
 
 /* window_base.c */
 /* The real MPI does not move a window that begins at a multiple of this. */
