@@ -28,9 +28,9 @@ Every system call of x86-64 Linux up to 6.18 has a row in that table. The words 
   can handle. A caution of the recording says so, except for calls that every kernel of today
   answers so, and calls whose failure leads no program another way.
 
-A call that is not listed here fails with ENOSYS, as on an older kernel, and a caution has its number.
-`--lax` passes it on and logs its answer, what it mapped and each page that it wrote to. The recording then has a
-caution: other effects of the call are not in the log.
+A call that is not listed here fails with ENOSYS, as on an older kernel, and a caution has its
+number. `--lax` passes it on and logs its answer, what it mapped and each page that it wrote to. The
+recording then has a caution: other effects of the call are not in the log.
 """
 
 

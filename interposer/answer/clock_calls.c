@@ -54,7 +54,7 @@ struct timespec clock_deadline(clockid_t clock, struct timespec t)
 	int64_t ns;
 	if (__builtin_sub_overflow((int64_t)given_ns(t.tv_sec, t.tv_nsec), clock_ahead(clock), &ns))
 		return t; /* for ever */
-	if (ns <= 0) /* it is over; zero would stop a timer */
+	if (ns <= 0)      /* it is over; zero would stop a timer */
 		return (struct timespec){.tv_nsec = 1};
 	return (struct timespec){ns / SECOND, ns % SECOND};
 }
@@ -77,7 +77,8 @@ static void deadline(uint64_t *arg, clockid_t clock, struct clock_room *room)
 static void timer(uint64_t *arg, clockid_t clock, struct clock_room *room)
 {
 	struct timespec *t = &room->time.it_value;
-	if (!clock_ahead(clock) || user_read(&room->time, *arg, sizeof(room->time)) || !is_time(t) || (!t->tv_sec && !t->tv_nsec))
+	if (!clock_ahead(clock) || user_read(&room->time, *arg, sizeof(room->time)) || !is_time(t) ||
+	    (!t->tv_sec && !t->tv_nsec))
 		return;
 	*t = clock_deadline(clock, *t);
 	*arg = (uint64_t)&room->time;

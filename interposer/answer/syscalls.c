@@ -1,16 +1,10 @@
 #include <errno.h>
 #include <string.h>
 #include <linux/sched.h>
-#include <fcntl.h>
-#include <sys/ipc.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #include "arch/registers.h"
 #include "task/blocking.h"
 #include "crossing/boundary.h"
-#include "base/apart.h"
 #include "base/descriptors.h"
 #include "base/user.h"
 #include "answer/socket_notes.h"
@@ -20,38 +14,28 @@
 #include "answer/kept_files.h"
 #include "answer/other_names.h"
 #include "answer/device_paths.h"
-#include "answer/memory_calls.h"
-#include "answer/memory_limits.h"
 #include "space/shared_memory.h"
 #include "space/shared_sync.h"
 #include "answer/prctl_calls.h"
-#include "answer/proc_files.h"
 #include "answer/pid_calls.h"
 #include "answer/process.h"
 #include "task/signal_queue.h"
-#include "task/queued_to.h"
 #include "task/signals.h"
 #include "answer/open_notes.h"
 #include "answer/redirect.h"
 #include "answer/seccomp_calls.h"
 #include "answer/stack_limit.h"
+#include "answer/passed_calls.h"
 #include "answer/syscall_inputs.h"
 #include "answer/syscall_outputs.h"
 #include "answer/syscall_table.h"
 #include "answer/undo.h"
 #include "answer/unknown_calls.h"
 #include "task/thread.h"
-#include "task/timer_calls.h"
 #include "task/waited.h"
 
 #define A(i) (ev->args[i])
 #define P(i) ((void *)ev->args[i])
-
-static long pending_signals(struct event *ev)
-{
-	uint64_t set = signals_pending();
-	return A(1) > sizeof(set) ? -EINVAL : user_write(A(0), &set, A(1));
-}
 
 /* The signal mask that a call sets while it waits.  False: the call sets none, or the kernel will refuse the mask
  * itself. */
@@ -93,17 +77,15 @@ static long no_strings(const struct event *ev)
 static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 {
 	struct timespec left;
-	uint64_t a[6];
-	long made;
-	char room[2][LONGEST], device[LONGEST];
-	siginfo_t marked;
 	struct pid_room ids;
 	struct clock_room time;
-	uint64_t mask;
-	const bool masked = mask_of_call(ev, &mask);
-	bool done = false;
+	char device[LONGEST];
+	struct passed p = {.ev = ev, .uc = uc, .in_child = in_child};
+	uint64_t *a = p.a;
 	int64_t linked;
-	memcpy(a, ev->args, sizeof(a));
+	long made;
+	p.masked = mask_of_call(ev, &p.mask);
+	memcpy(a, ev->args, sizeof(p.a));
 	pids_in(ev->nr, a, &ids);
 	clocks_in(ev->nr, a, &time);
 	if (pids_link(ev->nr, a, &linked))
@@ -111,124 +93,13 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	if (ev->waited_ns && waited_before(ev, a, &left))
 		return 0;
 	device_paths(ev->nr, a, device);
-	if (ev->nr != SYS_open && ev->nr != SYS_openat) /* open: after /proc has been dealt with */
-		done = other_names->paths(ev->nr, a, room);
-	if (done)
+	if (ev->nr != SYS_open && ev->nr != SYS_openat && /* open: after /proc has been dealt with */
+	    other_names->paths(ev->nr, a, p.room))
 		return 0;
 	redirect_followed(ev->nr, a);
-	switch (ev->nr) {
-	case SYS_getdents:
-	case SYS_getdents64:
-		if (proc_files_list((long)ev->nr, (int)a[0], a[1], (unsigned)a[2], &made))
-			return made;
-		if (ev->nr == SYS_getdents64 && other_names->lists((int)a[0], (char *)a[1], a[2], &made))
-			return made;
-		break;
-	case SYS_fork:
-	case SYS_vfork:
-	case SYS_clone:
-	case SYS_clone3: return process_fork(ev, uc, in_child);
-	case SYS_execve:
-	case SYS_execveat: return process_exec(ev, a);
-	case SYS_rt_tgsigqueueinfo:
-		if (a[0] == (uint64_t)lower.pid)
-			a[3] = queued_to(a[2], a[3], &marked);
-		break;
-	case SYS_timer_settime:
-	case SYS_timer_delete: return timer_set_or_deleted((long)ev->nr, a);
-	case SYS_timer_create: return other_names->timer_create(a[0], a[1], a[2]);
-	case SYS_gettid: return thread_self()->upper.tid;
-	case SYS_shmctl:
-		if ((int)a[1] == IPC_RMID || (int)a[1] == IPC_SET || (int)a[1] == IPC_STAT)
-			a[0] = other_names->segment(a[0]);
-		break;
-	case SYS_futex: return blocking_futex(ev, a);
-	case SYS_get_robust_list:
-		if (thread_robust_list((int32_t)A(0), A(1), A(2), &made))
-			return made;
-		break;
-	case SYS_rt_sigpending: return pending_signals(ev);
-	case SYS_rt_sigtimedwait: return signals_timedwait(a[0], a[1], a[2], a[3]);
-	/* we apply the mask: signals_suspend() */
-	case SYS_ppoll: a[3] = masked ? 0 : a[3]; break;
-	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2: a[4] = masked ? 0 : a[4]; break;
-	case SYS_pselect6: a[5] = masked ? 0 : a[5]; /* fall through */
-	case SYS_select: a[0] = (uint64_t)select_descriptors((int)a[0]); break;
-	case SYS_readlink:
-		if (redirect_self(AT_FDCWD, (const char *)a[0]))
-			return redirect_readlink(a[1], (int)a[2]);
-		break;
-	case SYS_readlinkat:
-		if (redirect_self((int)a[0], (const char *)a[1]))
-			return redirect_readlink(a[2], (int)a[3]);
-		break;
-	case SYS_open:
-		if (proc_files_open(AT_FDCWD, (const char *)a[0], (unsigned)a[1], &made))
-			return made;
-		a[0] = (uint64_t)(redirect_self(AT_FDCWD, (const char *)a[0]) ? redirect_exe()
-									      : redirected((const char *)a[0]));
-		other_names->paths(ev->nr, a, room);
-		break;
-	case SYS_openat: {
-		const char *asked = (const char *)a[1];
-		if (proc_files_open((int)a[0], asked, (unsigned)a[2], &made))
-			return made;
-		const char *path = redirect_self((int)a[0], asked) ? redirect_exe() : redirected(asked);
-		if (path != asked && path != redirect_exe()) {
-			if (passing())
-				threads_lock();
-			memory_alias(path, asked);
-			if (passing())
-				threads_unlock();
-		}
-		a[1] = (uint64_t)path;
-		other_names->paths(ev->nr, a, room);
-		break;
-	}
-	case SYS_ioctl: {
-		int refused = ioctl_refused((int)a[0], (unsigned)a[1]);
-		if (refused)
-			return refused;
-		break;
-	}
-	case SYS_prctl: {
-		long result;
-		if (prctl_answered(ev, &result))
-			return result;
-		break;
-	}
-	case SYS_seccomp: return seccomp_answered(ev);
-	case SYS_getrlimit:
-	case SYS_setrlimit:
-	case SYS_prlimit64:
-		if (memory_limits_call(ev->nr, a, &made))
-			return made;
-		break;
-	case SYS_fcntl:
-		if (a[1] == F_SETLK || a[1] == F_SETLKW)
-			apart_needed();
-		break;
-	case SYS_signalfd:
-	case SYS_signalfd4:
-		if (a[2] == sizeof(mask) && !user_read(&mask, a[1], sizeof(mask)))
-			signals_by_descriptor(mask, true);
-		break;
-	case SYS_close:
-		if (descriptor_is_ours((int)a[0]))
-			return -EBADF;
-		break;
-	case SYS_dup2:
-	case SYS_dup3:
-		if (descriptor_is_ours((int)a[1]))
-			return -EBADF;
-		break;
-	}
-	if (ev->nr == SYS_rt_sigsuspend && masked) {
-		const uint64_t none[6] = {0};
-		return blocking_syscall(SYS_pause, none);
-	}
-	return redirect_busy(ev->nr, a, &made) ? made : blocking_syscall(ev->nr, a);
+	if (passed_call(&p, &made) || redirect_busy(ev->nr, a, &made))
+		return made;
+	return blocking_syscall(ev->nr, a);
 }
 
 void syscall_event(ucontext_t *uc)

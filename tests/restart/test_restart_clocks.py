@@ -1,4 +1,7 @@
-"""Clocks of a program that is brought back go on, also where the machine's are others (time_namespaces(7))."""
+"""Clocks of a program that is brought back go on, also where the machine's are others.
+
+time_namespaces(7) makes other clocks.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,7 @@ def other_clocks(offsets: Sequence[str]) -> list[str]:
     pytest.skip("no time namespace can be made here (unshare --time)")
 
 
-def there(
-    before: Sequence[str], folder: Path, *arguments: str
-) -> subprocess.CompletedProcess[str]:
+def there(before: Sequence[str], folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The rdb command where the clocks are those."""
     command = [*before, sys.executable, "-m", "rdb", *arguments]
     env = {**os.environ, "RDB_HOME": str(folder / "home")}
