@@ -2,10 +2,15 @@
 #include "fortran.h"
 
 #define PAGE_BODIES 64
-#define PAGES 2048
+#define PAGES 32768
 
 static struct rdb_lock lock;
 static struct rdb_body *pages[RDB_CLASSES][PAGES];
+
+int rdb_body_fits(MPI_Fint number)
+{
+	return number >= RDB_FIRST_DYNAMIC && number / PAGE_BODIES < PAGES;
+}
 
 struct rdb_body *rdb_body_known(unsigned class, uint32_t id)
 {
@@ -19,7 +24,7 @@ struct rdb_body *rdb_body(unsigned class, uint32_t id)
 	struct rdb_body *body;
 
 	if (id / PAGE_BODIES >= PAGES)
-		rdb_unsupported("the program uses a Fortran handle above 131071, the highest that rdb supports");
+		rdb_unsupported("the program has more Fortran handles than rdb supports (2,097,151)");
 	rdb_lock(&lock);
 	if (!pages[class][id / PAGE_BODIES])
 		pages[class][id / PAGE_BODIES] = rdb_map(PAGE_BODIES * sizeof(*body));
@@ -92,7 +97,7 @@ void rdb_body_of_request(MPI_Request *request)
 	uint32_t id = rdb_id(RDB_REQUEST, *request);
 	struct rdb_body *body;
 
-	if (id / PAGE_BODIES >= PAGES)
+	if (!rdb_body_fits((MPI_Fint)id))
 		return; /* only C programs have so many requests, and they do not look */
 	body = rdb_body(RDB_REQUEST, id);
 	*at(body, REQUEST_COMPLETE) = 1;
@@ -104,7 +109,7 @@ void *rdb_request_looked_into(MPI_Fint number)
 {
 	struct rdb_body *body = number >= RDB_FIRST_DYNAMIC ? rdb_persistent_body((uint32_t)number) : NULL;
 
-	if (!body && (number < RDB_FIRST_DYNAMIC || number / PAGE_BODIES >= PAGES))
+	if (!body && !rdb_body_fits(number))
 		return rdb_fortran_handle(RDB_REQUEST, number);
 	if (!body)
 		body = rdb_body(RDB_REQUEST, (uint32_t)number);

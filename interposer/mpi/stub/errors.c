@@ -140,12 +140,22 @@ static int raise(unsigned class, void *handle, int code, const char *name)
 	return act(class, handle, code, name);
 }
 
+/* An error about an invalid communicator goes to MPI_COMM_WORLD's handler. */
+static uint32_t told_of(uint32_t id, int code)
+{
+	int inter;
+
+	if (code == MPI_ERR_COMM && id >= RDB_FIRST_DYNAMIC &&
+	    rdb_call(RDB_Comm_test_inter, 2, (uint64_t[]){id, (uint64_t)&inter}))
+		return 0;
+	return id;
+}
+
 int rdb_error(MPI_Comm comm, int64_t result, const char *name)
 {
 	uint32_t id = result < 0 ? 0 : (uint32_t)(result >> 32); /* Open MPI may return a negative code */
 
-	/* An error about an invalid communicator goes to MPI_COMM_WORLD's handler. */
-	return raise(RDB_COMM, comm_handle(id ? id : rdb_id(RDB_COMM, comm)), (int)result, name);
+	return raise(RDB_COMM, comm_handle(told_of(id ? id : rdb_id(RDB_COMM, comm), (int)result)), (int)result, name);
 }
 
 int rdb_error_on(unsigned class, void *handle, int64_t result, const char *name)

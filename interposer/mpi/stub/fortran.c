@@ -23,7 +23,7 @@ void *rdb_fortran_handle(unsigned class, MPI_Fint number)
 	const struct rdb_fortran_table *known = &rdb_fortran[class];
 	uint32_t id = number >= 0 && (uint32_t)number < known->count ? known->ids[number] : 0;
 
-	if (number < RDB_FIRST_DYNAMIC)
+	if (!rdb_body_fits(number))
 		return id ? HANDLE(class, id) : NULL; /* NULL as in Open MPI: calls with it fail */
 	if (class == RDB_OP || (class == RDB_REQUEST && rdb_generalized((uint32_t)number)))
 		return rdb_body(class, (uint32_t)number);
@@ -33,8 +33,7 @@ void *rdb_fortran_handle(unsigned class, MPI_Fint number)
 /* A handle that the Fortran library can look into. */
 static void *with_body(unsigned class, MPI_Fint number)
 {
-	void *handle = number >= RDB_FIRST_DYNAMIC ? rdb_body(class, (uint32_t)number)
-						   : rdb_fortran_handle(class, number);
+	void *handle = rdb_body_fits(number) ? rdb_body(class, (uint32_t)number) : rdb_fortran_handle(class, number);
 
 	if (!handle)
 		handle = HANDLE(class, RDB_NULL_ID);

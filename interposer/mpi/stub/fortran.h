@@ -48,6 +48,8 @@ enum {
 	TYPE_ATTRIBUTES = 0xd0,
 	WIN_ATTRIBUTES = 0xf0,
 };
+/* May an object have that number?  The Fortran library converts output arguments, too, which hold anything. */
+int rdb_body_fits(MPI_Fint number);
 struct rdb_body *rdb_body(unsigned class, uint32_t id);
 struct rdb_body *rdb_body_known(unsigned class, uint32_t id); /* NULL: it has no body */
 /* Fills in members that the Fortran library reads. */
