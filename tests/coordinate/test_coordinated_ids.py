@@ -49,6 +49,9 @@ CALLS = {
     "clone": "fflush(stdout); child = syscall(SYS_clone, CLONE_PARENT_SETTID | CLONE_CHILD_SETTID |"
     "SIGCHLD, 0, &word, &in_child, 0); if (!child) _exit(in_child != syscall(SYS_getpid));"
     "SAY(word == child); SAY(waitpid(child, &word, 0) == child); SAY(word);",
+    "get_robust_list": "void *list = 0; size_t size; SAY_ERROR(syscall(SYS_get_robust_list, tid, "
+    "&list, &size)); SAY(list != NULL); SAY_ERROR(syscall(SYS_get_robust_list, pid, &list, &size));"
+    "SAY(size);",
     "prlimit64": "struct rlimit l; SAY_ERROR(prlimit(pid, RLIMIT_CORE, NULL, &l));",
     "process_vm_readv": "long a = 5, b = 0; struct iovec m = {&b, 8}, t = {&a, 8};"
     "SAY(process_vm_readv(pid, &m, 1, &t, 1, 0)); SAY(b);",

@@ -61,9 +61,12 @@ TABLE = "struct open_table open_table;"
             "a descriptor of the verbs library cannot be copied: Too many open files",
         ),
         (
-            "files/kernel_files",
+            "files/kernel_files_save",
             'lower.opt.dir = "/tmp";'
-            "puts(save_written(look.opened, 0)); }"
+            "puts(save_written(kernel_look.opened, 0)); } struct kernel_look kernel_look;"
+            "const char *kernel_files_cannot(const char *format, ...)"
+            "{ static char text[4096]; va_list words; va_start(words, format);"
+            "vsnprintf(text, sizeof(text), format, words); return text; }"
             "int descriptor_open(int dir, const char *path, int flags, mode_t mode)"
             "{ return -EACCES; }"
             "long apart(long (*work)(void *), void *arg) { return work(arg); }",
