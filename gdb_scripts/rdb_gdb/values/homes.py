@@ -17,6 +17,7 @@ from .own_frames import units_with
 _BLOCK = re.compile(r"^ *block #\d+, .* in (0x[0-9a-f]+)\.\.(0x[0-9a-f]+)", re.MULTILINE)
 _UNITS_MAX = 16
 _SHOWN = 3
+_ADDRESS = re.compile(r"\baddress (0x[0-9a-f]+)")
 _CALLS = re.compile(r"(?:notrack |bnd |data16 |rex\S* )*call|syscall|sysenter|int\s")
 _WRITABLE = re.compile(r"(?:\A|::)((?:\w+::)*\w+)\Z")  # not `{impl#0}`, `module.submodule`
 _FOLDS_CASE = re.compile(r"\.f\w*\Z", re.IGNORECASE)
@@ -47,11 +48,12 @@ def homes(name: str) -> list[Home]:
 def _found(name: str) -> list[Home]:
     found: dict[tuple[str, str, int, str], Home] = {}
     for unit in units_with(name)[:_UNITS_MAX]:
-        try:
-            places = gdb.decode_line(f"'{unit}':1")[1] or ()
+        try:  # not gdb.decode_line(): from GDB 14 on it knows no line before the first function
+            said = gdb.execute(f"info line '{unit}':1", to_string=True)
         except gdb.error:
             continue  # none of its lines has code
-        for one in (one for place in places for one in _of_unit(name, place.pc)):
+        places = [int(one, 16) for one in _ADDRESS.findall(said)]
+        for one in (one for place in places for one in _of_unit(name, place)):
             known = found.get(one[:4], one)
             found[one[:4]] = one._replace(
                 lost=one.lost and known.lost, calls=one.calls or known.calls

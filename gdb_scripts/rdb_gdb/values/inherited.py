@@ -135,11 +135,15 @@ def _type_of(vptr: Any) -> Any:
     if found is None:
         raise gdb.GdbError("the type of the object is not known")
     frame: Any = gdb.selected_frame()
-    try:
-        table: Any = gdb.lookup_type(f"struct {found[1]}::__vtype_{found[2]}", frame.block())
-    except gdb.error:  # it is so for types with procedures
-        table = gdb.lookup_type(f"struct __vtype_{found[2]}", frame.block())
-    return next(one.type.target() for one in table.fields() if one.name == "_def_init")
+    # in the module or, for types with procedures, outside; from GDB 14 on without the word struct
+    for name in (f"{found[1]}::__vtype_{found[2]}", f"__vtype_{found[2]}"):
+        for word in ("struct ", ""):
+            try:
+                table: Any = gdb.lookup_type(word + name, frame.block())
+            except gdb.error:
+                continue
+            return next(one.type.target() for one in table.fields() if one.name == "_def_init")
+    raise gdb.GdbError(f"the type of the object, {found[2]}, is not in the debug information")
 
 
 def _behind_indices(text: str, end: int) -> int:
