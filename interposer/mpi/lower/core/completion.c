@@ -186,7 +186,8 @@ static void many_settle_all(struct many *many, int rc, int count, void **upper, 
 	const bool error = SETS_ERROR || is_class(rc, MPI_ERR_IN_STATUS);
 
 	for (int i = 0; i < count; i++) {
-		const bool sets = error || (all && many->request[i]->o.id > RDB_NULL_ID);
+		const bool null = many->request[i]->o.id <= RDB_NULL_ID;
+		const bool sets = error || (null ? SETS_ERROR_OF_NULL : all);
 
 		settle(many->request[i], many->real[i], &many->status[i], upper + i, false);
 		if (statuses)

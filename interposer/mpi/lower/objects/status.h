@@ -25,8 +25,10 @@ enum { ERROR_UNSET = 0x52444221 };
 /* Which calls set the error field when there is no error, the standard leaves open. */
 enum {
 #ifdef OPEN_MPI
-	SETS_ERROR = true /* MPI_Waitall, MPI_Testall, MPI_Waitsome, MPI_Testsome: also of null requests */
+	SETS_ERROR = true, /* MPI_Waitall, MPI_Testall, MPI_Waitsome, MPI_Testsome: also of null requests */
+	SETS_ERROR_OF_NULL = true
 #else
-	SETS_ERROR = false /* MPI_Waitall alone, of others than null requests, and MPI_Sendrecv_replace */
+	SETS_ERROR = false, /* MPI_Waitall alone, of others than null requests, and MPI_Sendrecv_replace */
+	SETS_ERROR_OF_NULL = MPICH_NUMVERSION >= 40200000 /* 4.2: also MPI_Waitall and MPI_Testall of null requests */
 #endif
 };
