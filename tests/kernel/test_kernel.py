@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from pathlib import Path
 
@@ -40,7 +41,9 @@ def test_as_the_kernel_does(source: Path, tmp_path: Path) -> None:
         pytest.skip(runs[0][2])
     assert runs[0] == runs[1], "the program does not do the same twice, without rdb"
     assert runs[0][0] != 99, runs[0]
-    assert seen(record(entry, where, tmp_path / "recording")) == runs[0]
+    recorded = seen(record(entry, where, tmp_path / "recording"))
+    differ = difflib.unified_diff(runs[0][1].splitlines(), recorded[1].splitlines(), lineterm="")
+    assert recorded == runs[0], "\n".join(differ)
     processes = verify_all(tmp_path / "recording")
     assert processes and all(process.equal for process in processes), processes
 
