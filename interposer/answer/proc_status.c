@@ -1,6 +1,5 @@
 #include "answer/proc_status.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,13 +68,7 @@ static ssize_t read_task(const struct status_of *of, const char *name, char *tex
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", of->carrier, name);
-	const int from = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	if (from < 0)
-		return from;
-	const ssize_t n = read(from, text, room - 1);
-	close(from);
-	text[n < 0 ? 0 : n] = 0;
-	return n;
+	return descriptor_text(path, text, room);
 }
 
 /* ---- status ---- */

@@ -168,6 +168,21 @@ int descriptor_open(int dirfd, const char *path, int flags, mode_t mode)
 	return fd;
 }
 
+ssize_t descriptor_text(const char *path, char *text, size_t room)
+{
+	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
+	size_t len = 0;
+	ssize_t n = fd;
+	while (fd >= 0 && (n = read(fd, text + len, room - 1 - len)) > 0)
+		len += (size_t)n;
+	if (fd >= 0) {
+		n = n < 0 ? -errno : (ssize_t)len;
+		close(fd);
+	}
+	text[n < 0 ? 0 : len] = 0;
+	return n;
+}
+
 int descriptor_high(int fd)
 {
 	const long high = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH, 0, 0, 0);

@@ -6,6 +6,9 @@
 void descriptors_init(void);
 /* openat(2) that succeeds even if the program has used up its descriptors. A descriptor or -errno. */
 int descriptor_open(int dirfd, const char *path, int flags, mode_t mode);
+/* Reads a file, such as proc(5) has, up to its end or the room, and terminates the text.  Its length, or -errno: then the
+ * text is empty. */
+ssize_t descriptor_text(const char *path, char *text, size_t room);
 /* Some of those in reserve for that were used.  Refill before the program runs on, or it takes their numbers. */
 extern bool descriptors_spent;
 void descriptors_refill(void);

@@ -8,7 +8,6 @@
  * what the size of the process says.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,13 +377,8 @@ int checkpoint_coordinated(const ucontext_t *uc, unsigned number, int (*beside)(
 /* proc(5), /proc/pid/statm: size, resident, ... in pages */
 static uint64_t resident_pages(void)
 {
-	char text[128] = "", *end;
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/statm", O_RDONLY, 0);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return 0;
+	char text[128], *end;
+	descriptor_text("/proc/self/statm", text, sizeof(text));
 	strtoul(text, &end, 10);
 	return strtoul(end, NULL, 10);
 }

@@ -188,11 +188,7 @@ static void name_of(const struct thread *t, char name[16])
 {
 	char path[64], text[32];
 	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", t->carrier);
-	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = 0;
+	descriptor_text(path, text, sizeof(text));
 	text[strcspn(text, "\n")] = 0;
 	snprintf(name, 16, "%.15s", text);
 }

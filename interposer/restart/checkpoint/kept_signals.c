@@ -1,11 +1,9 @@
 #include "restart/checkpoint/kept_signals.h"
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 #include "restart/process/timers.h"
 #include "base/pids.h"
 #include "base/descriptors.h"
@@ -17,11 +15,7 @@
 static bool for_thread(int sig)
 {
 	static char text[4096];
-	const int fd = descriptor_open(AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
-	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n < 0 ? 0 : n] = 0;
+	descriptor_text("/proc/thread-self/status", text, sizeof(text));
 	const char *line = strstr(text, "\nSigPnd:");
 	return line && strtoul(line + 8, NULL, 16) & BIT(sig);
 }

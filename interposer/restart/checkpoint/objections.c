@@ -1,12 +1,10 @@
 #include "restart/checkpoint/objections.h"
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 #include "crossing/boundary.h"
 #include "restart/checkpoint/ipc_objects.h"
 #include "restart/files/kernel_files.h"
@@ -27,16 +25,6 @@ static bool waited_for(long type, long pid)
 	return raw_syscall(SYS_waitid, type, pid, (long)&info, WEXITED | WNOHANG | WNOWAIT, 0, 0) != -ECHILD;
 }
 
-static size_t text_of(const char *path, char *out, size_t room)
-{
-	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
-	const ssize_t n = fd < 0 ? 0 : read(fd, out, room - 1);
-	if (fd >= 0)
-		close(fd);
-	out[n < 0 ? 0 : n] = 0;
-	return n < 0 ? 0 : (size_t)n;
-}
-
 /* Names a child, from proc(5), children, of each thread. Processes that write images are no children of the
  * program. */
 static const char *child(void)
@@ -45,13 +33,13 @@ static const char *child(void)
 	snprintf(why, sizeof(why), "it has child processes");
 	for (const struct thread *t = threads_first(); t; t = t->next) {
 		snprintf(path, sizeof(path), "/proc/self/task/%d/children", t->carrier);
-		text_of(path, pids, sizeof(pids));
+		descriptor_text(path, pids, sizeof(pids));
 		char *end, *at = pids;
 		for (long pid; (pid = strtol(at, &end, 10)) > 0 && end > at; at = end) {
 			if (!waited_for(P_PID, pid))
 				continue;
 			snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
-			text_of(path, name, sizeof(name));
+			descriptor_text(path, name, sizeof(name));
 			name[strcspn(name, "\n")] = 0;
 			snprintf(why, sizeof(why), "it has a child process, %ld (%s)", pid, name);
 			return why;

@@ -40,18 +40,11 @@ const char *kernel_files_cannot(const char *fmt, ...)
 	return why;
 }
 
-static size_t info_of(int fd, char *text, size_t room)
+static void info_of(int fd, char *text, size_t room)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	int in = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
-	ssize_t n, len = 0;
-	while (in >= 0 && (n = read(in, text + len, room - 1 - (size_t)len)) > 0)
-		len += n;
-	if (in >= 0)
-		close(in);
-	text[len] = 0;
-	return (size_t)len;
+	descriptor_text(path, text, room);
 }
 
 static const char *value_of(const char *info, const char *name)

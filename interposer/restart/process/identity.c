@@ -1,5 +1,4 @@
 #include "restart/process/identity.h"
-#include <fcntl.h>
 #include <linux/keyctl.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,14 +44,8 @@ static void look_at(int tid, struct identity *one)
 										      "\nCapAmb:"};
 	static char status[1 << 20]; /* a process has up to 65,536 groups */
 	char path[64], name[64];
-	size_t len = 0;
 	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
-	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	for (ssize_t n; fd >= 0 && (n = read(fd, status + len, sizeof(status) - 1 - len)) > 0;)
-		len += (size_t)n;
-	if (fd >= 0)
-		close(fd);
-	status[len] = 0;
+	descriptor_text(path, status, sizeof(status));
 	one->users = sum_of(status, users, sizeof(users) / sizeof(*users));
 	one->capabilities = sum_of(status, capabilities, sizeof(capabilities) / sizeof(*capabilities));
 	for (unsigned i = 0; i < SPACES; i++) {

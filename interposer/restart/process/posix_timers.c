@@ -1,14 +1,12 @@
 #include "restart/process/posix_timers.h"
 #include "base/user.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #include "answer/clock_calls.h"
 #include "task/clock_ids.h"
 #include "restart/base/branch_file.h"
@@ -259,17 +257,11 @@ static bool is_of_lower(const struct posix_timer *t)
 int posix_timers_look(struct posix_timer *list, unsigned room)
 {
 	static char text[LOOK];
-	size_t len = 0;
-	ssize_t got = 0;
 	unsigned n = 0;
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/timers", O_RDONLY, 0);
-	if (fd < 0)
-		return fd == -ENOENT ? -ENOTSUP : fd;
-	while (len < sizeof(text) - 1 && (got = read(fd, text + len, sizeof(text) - 1 - len)) > 0)
-		len += (size_t)got;
-	close(fd);
-	text[len] = 0;
-	if (got < 0 || len == sizeof(text) - 1)
+	const ssize_t len = descriptor_text("/proc/self/timers", text, sizeof(text));
+	if (len < 0)
+		return len == -ENOENT ? -ENOTSUP : (int)len;
+	if (len == sizeof(text) - 1)
 		return -E2BIG;
 	for (const char *at = strstr(text, "ID: "); at; at = strstr(at + 4, "\nID: ")) {
 		struct posix_timer one;

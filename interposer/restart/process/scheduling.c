@@ -152,12 +152,9 @@ void scheduling_save(void)
 
 static int32_t oom_now(void)
 {
-	char text[16] = "";
-	const int fd = descriptor_open(AT_FDCWD, OOM_FILE, O_RDONLY | O_CLOEXEC, 0);
-	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	return n > 0 ? (int32_t)strtol(text, NULL, 10) : 0;
+	char text[16];
+	descriptor_text(OOM_FILE, text, sizeof(text));
+	return (int32_t)strtol(text, NULL, 10);
 }
 
 static long oom_set(int32_t to)
