@@ -90,9 +90,11 @@ def _beyond_the_sample(items: list[pytest.Item]) -> list[pytest.Item]:
     return [item for item in items if item not in kept]
 
 
-def run_rdb(home: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The rdb command in CWD, for recordings that tests of a module share."""
-    command = [sys.executable, "-m", "rdb", *arguments]
+def run_rdb(
+    home: Path, cwd: Path, *arguments: str, before: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """The rdb command in CWD, for recordings that tests of a module share; BEFORE starts it."""
+    command = [*before, sys.executable, "-m", "rdb", *arguments]
     env = {**os.environ, "RDB_HOME": str(home)}
     return deadlines.run(command, TIMEOUT_S, cwd=cwd, env=env, stdin=subprocess.DEVNULL)
 

@@ -1,5 +1,4 @@
 #include "answer/clock_calls.h"
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +7,6 @@
 #include <sys/sysinfo.h>
 #include <sys/timerfd.h>
 #include <sys/times.h>
-#include <unistd.h>
 #include "task/clock_ids.h"
 #include "base/descriptors.h"
 #include "base/monotonic.h"
@@ -59,41 +57,35 @@ struct timespec clock_deadline(clockid_t clock, struct timespec t)
 	return (struct timespec){ns / SECOND, ns % SECOND};
 }
 
-static bool is_time(const struct timespec *t)
+/* False: it is no time, or zero, with which a timer is stopped. */
+static bool earlier(struct timespec *t, clockid_t clock)
 {
-	return t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < SECOND;
+	if (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec >= SECOND || (!t->tv_sec && !t->tv_nsec))
+		return false;
+	*t = clock_deadline(clock, *t);
+	return true;
 }
 
-/* A deadline by that clock. */
 static void deadline(uint64_t *arg, clockid_t clock, struct clock_room *room)
 {
 	struct timespec *t = &room->time.it_value;
-	if (!clock_ahead(clock) || !*arg || user_read(t, *arg, sizeof(*t)) || !is_time(t))
-		return;
-	*t = clock_deadline(clock, *t);
-	*arg = (uint64_t)t;
+	if (clock_ahead(clock) && !user_read(t, *arg, sizeof(*t)) && earlier(t, clock))
+		*arg = (uint64_t)t;
 }
 
 static void timer(uint64_t *arg, clockid_t clock, struct clock_room *room)
 {
-	struct timespec *t = &room->time.it_value;
-	if (!clock_ahead(clock) || user_read(&room->time, *arg, sizeof(room->time)) || !is_time(t) ||
-	    (!t->tv_sec && !t->tv_nsec))
-		return;
-	*t = clock_deadline(clock, *t);
-	*arg = (uint64_t)&room->time;
+	struct itimerspec *time = &room->time;
+	if (clock_ahead(clock) && !user_read(time, *arg, sizeof(*time)) && earlier(&time->it_value, clock))
+		*arg = (uint64_t)time;
 }
 
 /* The number behind `word` in a file of /proc, after `from`; -1: it is not there. */
 static int number_in(const char *path, const char *from, const char *word)
 {
 	char text[16384];
-	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	int number = -1;
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = 0;
+	descriptor_text(path, text, sizeof(text));
 	const char *at = strstr(text, from);
 	at = at ? strstr(at, word) : NULL;
 	if (at)

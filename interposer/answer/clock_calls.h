@@ -13,6 +13,7 @@ struct clock_room {
 int64_t clock_ahead(clockid_t clock);
 /* A time of the program's clock, not zero, by the kernel's. */
 struct timespec clock_deadline(clockid_t clock, struct timespec t);
+/* Before pids_in(): it looks at clocks as the program names them. */
 void clocks_in(uint64_t nr, uint64_t args[6], struct clock_room *room);
 /* args: as the program made the call. */
 int64_t clocks_out(uint64_t nr, const uint64_t args[6], int64_t result);

@@ -10,10 +10,9 @@
 struct passed {
 	struct event *ev;
 	ucontext_t *uc;
-	bool *in_child; /* set where this is a forked child now */
-	uint64_t a[6];  /* its arguments for the kernel */
-	bool masked;    /* it waits with that mask for signals, which rdb applies */
-	uint64_t mask;
+	bool *in_child;        /* set where this is a forked child now */
+	uint64_t a[6];         /* its arguments for the kernel */
+	bool masked;           /* it waits with a mask of its own for signals, which rdb applies */
 	char room[2][LONGEST]; /* for paths */
 	siginfo_t marked;
 };

@@ -84,10 +84,11 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	uint64_t *a = p.a;
 	int64_t linked;
 	long made;
-	p.masked = mask_of_call(ev, &p.mask);
+	uint64_t mask;
+	p.masked = mask_of_call(ev, &mask);
 	memcpy(a, ev->args, sizeof(p.a));
-	pids_in(ev->nr, a, &ids);
 	clocks_in(ev->nr, a, &time);
+	pids_in(ev->nr, a, &ids);
 	if (pids_link(ev->nr, a, &linked))
 		return (long)linked;
 	if (ev->waited_ns && waited_before(ev, a, &left))

@@ -20,7 +20,8 @@
 enum { SECOND = 1000000000, SHORT = 30000000 };
 enum { TIMES = 15 };
 static const clockid_t monotonic[] = {CLOCK_MONOTONIC, CLOCK_BOOTTIME};
-static clockid_t of_thread;
+static clockid_t of_thread, of_process;
+static volatile int slept;
 static int bad;
 
 static void check(int right, const char *what, int64_t shown)
@@ -162,6 +163,26 @@ static void locks(void)
 	waited(CLOCK_MONOTONIC, began, "futex()");
 }
 
+static void *sleeps(void *arg)
+{
+	const struct timespec until = in(of_process, SHORT);
+	check(clock_nanosleep(of_process, TIMER_ABSTIME, &until, NULL) == 0, "a sleep by processor time", 0);
+	slept = 1;
+	return arg;
+}
+
+/* The clock has the number that the process had at its start. */
+static void by_processor_time(void)
+{
+	pthread_t t;
+	const int64_t began = clock_ns(of_process);
+	pthread_create(&t, NULL, sleeps, NULL);
+	while (!slept)
+		compute(SECOND / 1000);
+	check(clock_ns(of_process) - began < SECOND / 5, "the time of that sleep", clock_ns(of_process) - began);
+	pthread_join(t, NULL);
+}
+
 /* Waits across the restart. */
 static void *late(void *arg)
 {
@@ -187,6 +208,7 @@ int main(int argc, char **argv)
 		return bad;
 	}
 	pthread_getcpuclockid(pthread_self(), &of_thread);
+	clock_getcpuclockid(getpid(), &of_process);
 	if (!fork()) {
 		compute(SECOND / 10);
 		_exit(0);
@@ -210,6 +232,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < sizeof(monotonic) / sizeof(*monotonic); i++)
 		deadlines(monotonic[i]);
 	locks();
+	by_processor_time();
 	check(read(fd, &times, sizeof(times)) == sizeof(times) && times == 1, "a timer that was set", 0);
 	pthread_join(t, NULL);
 	int status = 0;

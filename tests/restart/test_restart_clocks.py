@@ -5,16 +5,14 @@ time_namespaces(7) makes other clocks.
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import deadlines
 import pytest
 from conftest import Build, run_rdb
-from running import DEADLINE_S, Running
+from running import Running
 
 from rdb.recording import open_job
 from rdb.recording.log.record import Kind
@@ -32,13 +30,6 @@ def other_clocks(offsets: Sequence[str]) -> list[str]:
         if subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0:
             return command
     pytest.skip("no time namespace can be made here (unshare --time)")
-
-
-def there(before: Sequence[str], folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The rdb command where the clocks are those."""
-    command = [*before, sys.executable, "-m", "rdb", *arguments]
-    env = {**os.environ, "RDB_HOME": str(folder / "home")}
-    return deadlines.run(command, DEADLINE_S, cwd=folder, env=env, stdin=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +54,7 @@ def test_without_a_log(offsets: Sequence[str], tmp_path: Path, program: str) -> 
     two = Running(tmp_path / "home", tmp_path, "two", before=before, restart="job")
     two.until_all_run()
     # rdb knows a process by when it began, which is another time elsewhere
-    taken = there(before, tmp_path, "checkpoint", "two", "--timeout", "90")
+    taken = run_rdb(one.home, tmp_path, "checkpoint", "two", "--timeout", "90", before=before)
     assert taken.returncode == 0, taken.stderr
     two.kill()
     (tmp_path / "gate").touch()
@@ -88,7 +79,9 @@ def test_from_a_log(every: str, offsets: Sequence[str], tmp_path: Path, program:
         if record.kind is Kind.SYSCALL and record.nr == GETPPID
     )
     (tmp_path / "next").touch()
-    done = there(before, tmp_path, "restart", "job", "--name", "branch", "--at", str(at))
+    done = run_rdb(
+        home, tmp_path, "restart", "job", "--name", "branch", "--at", str(at), before=before
+    )
     assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
     verified = run_rdb(home, tmp_path, "replay", "branch", "--verify")
     assert verified.returncode == 0, verified.stderr
