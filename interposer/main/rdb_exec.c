@@ -26,6 +26,7 @@
 #include "crossing/gate_asm.h"
 #include "image/image.h"
 #include "restart/checkpoint/coordinated.h"
+#include "restart/checkpoint/next_program.h"
 #include "restart/live/live.h"
 #include "restart/live/restore_state.h"
 #include "restart/memory/shared_again.h"
@@ -136,9 +137,9 @@ static int record(char **envp)
 			meta_log(path);
 		}
 	}
+	if (recording() || coordinating())
+		next_program_given();
 	if (recording()) {
-		scheduling_begin();
-		attributes_given();
 		scheduling_left();
 		attributes_left();
 	}
@@ -191,6 +192,7 @@ static int replay(void)
 		options_make_absolute();
 		lower.opt.branch = lower.opt.dir;
 		lower.opt.dir = lower.opt.restart;
+		next_program_given();
 	}
 	int rc = lower.opt.tree ? tree_begin() : 0;
 	if (rc) {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
-from conftest import Build
+from conftest import Build, run_rdb
 from events import events_called
 
 from rdb.recording import open_job
@@ -15,15 +16,34 @@ from rdb.recording import open_job
 Rdb = Callable[..., CompletedProcess[str]]
 
 
-@pytest.mark.parametrize("how", [["set"], ["set", "next"]], ids=["alone", "next"])
-def test_they_are_set_again(rdb: Rdb, build: Build, rdb_home: Path, how: Sequence[str]) -> None:
-    """Also in a branch of the branch."""
-    whole = rdb("run", "--name", "job", "--", build("live_settings.c"), *how)
+def restarted(rdb: Rdb, job: str, branch: str) -> list[str]:
+    """What the branch says from the first mark of JOB's newest program on."""
+    at = events_called(open_job(job).rank(0), "getppid", "thread 1: getppid")[0]
+    done = rdb("restart", job, "--at", str(at), "--name", branch)
+    assert done.returncode == 0 and "again" not in done.stderr, done.stderr
+    verified = rdb("replay", branch, "--verify")
+    assert verified.returncode == 0, verified.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("replaced", ["never", "before", "after"])
+def test_they_are_set_again(
+    rdb: Rdb, build: Build, rdb_home: Path, tmp_path: Path, replaced: str
+) -> None:
+    """Also in a branch of the branch; what the program had from its launcher is the new one's."""
+    program, file = build("live_settings.c"), tmp_path / "next"
+    if replaced == "before":
+        file.touch()
+    whole = rdb("run", "--name", "job", "--", program, "set", file)
     assert whole.returncode == 0, whole.stderr
     assert whole.stdout.startswith("100 files, 1099511627776 bytes, 77, "), whole.stdout
-    for job, branch in (("job", "first"), ("first", "second")):
-        at = events_called(open_job(job).rank(0), "getppid", "thread 1: getppid")[0]
-        done = rdb("restart", job, "--at", str(at), "--name", branch)
-        assert (done.returncode, done.stdout) == (0, whole.stdout), done.stderr
-        assert "again" not in done.stderr
-        assert rdb("replay", branch, "--verify").returncode == 0
+    (line,) = whole.stdout.splitlines()
+    if replaced == "after":
+        file.touch()
+    assert restarted(rdb, "job", "first") == [line] * (2 if replaced == "after" else 1)
+    assert restarted(rdb, "first", "second") == [line]
+
+    def limited(*arguments: str) -> CompletedProcess[str]:
+        return run_rdb(rdb_home, tmp_path, *arguments, before=("prlimit", "--cpu=7200:"))
+
+    assert restarted(limited, "second", "third") == [re.sub(r"\d+ s$", "7200 s", line)]

@@ -21,6 +21,12 @@ static const struct {
 };
 enum { PARTS = sizeof(parts) / sizeof(*parts) };
 
+void next_program_given(void)
+{
+	scheduling_begin();
+	attributes_given();
+}
+
 int next_program_hand_on(void)
 {
 	int fd = memfd_create("next-program", 0);
