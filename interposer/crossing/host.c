@@ -227,10 +227,13 @@ static const struct rdb_host offered = {
 
 /* Our handlers must see faults first: some are instructions that ask the machine.  UCX takes the signals when it is
  * loaded, which Open MPI 5 may do as late as in MPI_Init, and sets a small signal stack of its own, below which there is
- * something else.  It is told not to; what another library has set is set back. */
+ * something else.  It is told not to; what another library has set is set back.
+ *
+ * MPICH looks for addresses that are free in all ranks for the memory of a window.  Those may be the program's
+ * (layout.h): it would be hashed as such, and be in images.  It is told to take what the kernel gives. */
 static void *load_library(const char *path)
 {
-	if (setenv("UCX_HANDLE_ERRORS", "none", 1))
+	if (setenv("UCX_HANDLE_ERRORS", "none", 1) || setenv("MPIR_CVAR_SHM_SYMHEAP_RETRY", "0", 1))
 		rdb_fatal("out of memory");
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 	struct sigaction ours[sizeof(faults) / sizeof(*faults)];
