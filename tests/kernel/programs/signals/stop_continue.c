@@ -2,6 +2,7 @@
 #include "../observe.h"
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static void show(const char *what, int sig, pid_t child, int options)
 {
@@ -23,6 +24,8 @@ int main(void)
 	if (!child)
 		for (;;)
 			pause();
+	/* a group without a parent in another one of its session stops for SIGSTOP alone (setpgid(2)) */
+	MUST(!setpgid(child, child));
 	show("stop", SIGSTOP, child, WSTOPPED | WNOWAIT);
 	show("again", 0, child, WSTOPPED);
 	show("none", 0, child, WSTOPPED | WNOHANG);
