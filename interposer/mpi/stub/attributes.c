@@ -18,8 +18,8 @@ struct keyval {
 	struct keyval *next;
 	int id;
 	unsigned class;
-	unsigned
-		uses; /* 1, and attributes that were set with it; in Open MPI each MPI_Comm_free_keyval takes one away */
+	/* 1, and attributes that were set with it; each MPI_Comm_free_keyval takes one away, which counts in Open MPI */
+	unsigned uses;
 	enum rdb_language language;
 	MPI_Comm_copy_attr_function *copy;
 	MPI_Comm_delete_attr_function *delete;
