@@ -441,11 +441,12 @@ bool host_coordinated_shares(uint64_t start, uint64_t end)
 const char *host_coordinated_load(const void *bytes, size_t len)
 {
 	const char *why = "rdb's plug-in for this MPI cannot restore the state of MPI";
-	pthread_mutex_lock(&host.lock);
+	struct thread *self = thread_self();
+	enter(self);
 	host.plugins[RDB_NS_MPI] = load(RDB_NS_MPI);
 	if (coordinated(RDB_NS_MPI))
 		why = coordinated(RDB_NS_MPI)->load(bytes, len);
-	pthread_mutex_unlock(&host.lock);
+	leave(self);
 	return why;
 }
 

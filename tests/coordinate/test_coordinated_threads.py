@@ -57,9 +57,10 @@ def test_a_restart_has_checkpoints_of_its_own(threads: Running) -> None:
     assert done.stdout == Path(threads.folder / "sum").read_text()
 
 
-@pytest.mark.parametrize("level", ["funneled", "multiple"])
+@pytest.mark.parametrize("level", ["funneled", "shared", "multiple"])
 def test_ranks_with_threads_go_on(level: str, tmp_path: Path, build: Build) -> None:
-    """Only one thread is in MPI; or three are, each in a wait, an exchange or a collective."""
+    """Only one thread is in MPI, also with a shared window; or three are, each in a wait, an
+    exchange or a collective."""
     program = str(build("mpi/coordinated_mpi_threads.c", "-pthread", "-fopenmp"))
     line = ("-n", "2", "--", program, level, "12", "gate")
     one = Running(tmp_path / "home", tmp_path, level, *line)

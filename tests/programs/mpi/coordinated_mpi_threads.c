@@ -1,5 +1,6 @@
-/* Ranks with threads: argv: funneled or multiple, steps, gate.  One thread in MPI while others compute; or three threads in
- * MPI at once, each with a communicator of its own, in rings, exchanges, collectives and waits. */
+/* Ranks with threads: argv: funneled, shared or multiple, steps, gate.  One thread in MPI while others compute, with a
+ * shared window or without; or three threads in MPI at once, each with a communicator of its own, in rings, exchanges,
+ * collectives and waits. */
 #include <mpi.h>
 #include <omp.h>
 #include <pthread.h>
@@ -135,13 +136,33 @@ static uint64_t multiple(void)
 	return sum;
 }
 
+/* What the next rank has in its part of the window. */
+static uint64_t shared(uint64_t (*work)(void))
+{
+	uint64_t *mine, *next, got;
+	MPI_Aint bytes;
+	MPI_Win win;
+	int unit;
+
+	MPI_Win_allocate_shared(sizeof(*mine), sizeof(*mine), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &win);
+	MPI_Win_shared_query(win, (rank + 1) % size, &bytes, &unit, &next);
+	*mine = 7 + rank;
+	const uint64_t sum = work();
+	*mine = *mine * 31 + sum;
+	MPI_Win_fence(0, win);
+	got = *next;
+	MPI_Win_free(&win);
+	return sum * 31 + got;
+}
+
 int main(int argc, char **argv)
 {
 	int provided, wanted;
 
 	if (argc < 4)
 		return 2;
-	wanted = strcmp(argv[1], "multiple") ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE;
+	const char *level = argv[1];
+	wanted = strcmp(level, "multiple") ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE;
 	steps = atoi(argv[2]);
 	gate = argv[3];
 	MPI_Init_thread(&argc, &argv, wanted, &provided);
@@ -149,7 +170,9 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (provided < wanted)
 		return 3;
-	uint64_t sum = wanted == MPI_THREAD_MULTIPLE ? multiple() : funneled();
+	uint64_t sum = wanted == MPI_THREAD_MULTIPLE ? multiple()
+		       : strcmp(level, "shared")     ? funneled()
+						     : shared(funneled);
 	printf("rank %d sum %lu\n", rank, (unsigned long)sum);
 	MPI_Finalize();
 	return 0;
