@@ -16,6 +16,8 @@ struct other_names {
 	/* The absolute path; the path of the branch's own file instead of it.  False: there is none. */
 	bool (*whole)(int dirfd, const char *path, char *out, bool follow);
 	bool (*own_place)(const char *full, char *out);
+	/* Replaces numbers of files in what stat(2) has answered. */
+	void (*stat)(uint64_t nr, const uint64_t args[6], int64_t result);
 	/* Replaces the place of such a file, LONGEST bytes, by the path that the program knows. */
 	void (*known_as)(char *place);
 	/* Writes what the next program of this process needs into its directory: 0 or -errno. */

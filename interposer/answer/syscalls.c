@@ -178,6 +178,7 @@ void syscall_event(ucontext_t *uc)
 		if (watched)
 			unknown_call_after(ev);
 		ev->result = clocks_out(nr, ev->args, pids_out(nr, ev->args, ev->result));
+		other_names->stat(nr, ev->args, ev->result);
 		signal_timer_call(ev);
 		if (row && recording() && lower.started) {
 			syscall_row_outputs(ev, row);

@@ -12,6 +12,7 @@
 #include "replay/call_names.h"
 #include "replay/replica.h"
 #include "restart/checkpoint/coordinated.h"
+#include "restart/copies/file_numbers.h"
 #include "restart/copies/own_files.h"
 #include "restart/process/posix_timers.h"
 #include "restart/memory/shared_again.h"
@@ -78,6 +79,7 @@ static const struct other_names names = {
 	.lists = own_lists,
 	.whole = open_whole_path,
 	.own_place = own_place_of,
+	.stat = file_numbers_out,
 	.known_as = own_known_as,
 	.hand_on = own_hand_on,
 	.timer_create = posix_timer_create,

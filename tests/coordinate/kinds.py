@@ -137,6 +137,15 @@ KINDS = [
         SAY_ERROR(access("gone", F_OK)); struct stat st; fstat(u, &st); SAY(st.st_nlink);""",
     ),
     Kind(
+        "file-numbers",
+        """int w = open("numbered", O_RDWR | O_CREAT, 0600); struct stat was, st; struct statx x;
+        fstat(w, &was);""",
+        """fstat(w, &st); SAY(st.st_ino == was.st_ino && st.st_dev == was.st_dev);
+        stat("numbered", &st); SAY(st.st_ino == was.st_ino && st.st_dev == was.st_dev);
+        statx(AT_FDCWD, "numbered", 0, STATX_BASIC_STATS, &x); SAY(x.stx_ino == was.st_ino);
+        close(w); w = open("numbered", O_RDONLY); fstat(w, &st); SAY(st.st_ino == was.st_ino);""",
+    ),
+    Kind(
         "tmpfile",
         'FILE *f = tmpfile(); fputs("text", f); fflush(f); rewind(f);',
         "SAY(fgets(text, 9, f) != NULL); puts(text);",

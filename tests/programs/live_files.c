@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -38,11 +39,14 @@ int main(int argc, char **argv)
 	struct epoll_event watched = {.events = EPOLLIN, .data.u64 = 77}, got;
 	struct sigaction sa = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
 	struct itimerval tick = {{0, 20000}, {0, 20000}};
+	struct stat was, is, named;
 	uint64_t sum = 1, value;
 	char line[32];
 
 	if (in < 0 || !out || !log || pipe(pipes) || count < 0 || set < 0)
 		fail("set-up");
+	if (fstat(fileno(out), &was))
+		fail("fstat");
 	setvbuf(log, NULL, _IOLBF, 0);
 	copy = dup(in);
 	if (epoll_ctl(set, EPOLL_CTL_ADD, pipes[0], &watched) || sigaction(SIGALRM, &sa, NULL))
@@ -80,6 +84,10 @@ int main(int argc, char **argv)
 		pause();
 	while (read(count, &value, sizeof(value)) == sizeof(value))
 		sum = sum * 3 + value;
+	if (fstat(fileno(out), &is) || stat(argv[2], &named))
+		fail("stat");
+	if (is.st_ino != was.st_ino || named.st_ino != was.st_ino || named.st_dev != was.st_dev)
+		puts("the file is another one");
 	printf("sum %016lx\n", (unsigned long)sum);
 	return fclose(out) || fclose(log) ? 1 : 0;
 }

@@ -33,6 +33,7 @@ struct opened {
 	unsigned refs;
 	unsigned flags; /* O_* */
 	uint64_t offset;
+	uint64_t dev, ino; /* the file's numbers, as the program knows them; 0: they are not known */
 	int copy;       /* FILE_WRITTEN: the branch's copy; STANDARD: which */
 	uint32_t call;  /* OTHER: the call that made it */
 	uint64_t count; /* EVENT: its counter; TIMER: expirations that were read since it was set; PIPE: its size, if

@@ -14,6 +14,7 @@
 #include "base/descriptors.h"
 #include "base/pids.h"
 #include "base/private_file.h"
+#include "replay/replay.h"
 
 static struct opened *same_path(const struct opened *f, const char *path)
 {
@@ -71,6 +72,12 @@ void own_several(struct opened *f)
 void own_opened(struct opened *f, const struct rdb_note_opened *note)
 {
 	const bool again = opened_again(f, note);
+	size_t len = 0;
+	const struct rdb_note_attributes *is = log_note(replay_record(), RDB_NOTE_ATTRIBUTES, &len);
+	if (is && len >= sizeof(*is)) {
+		f->dev = is->dev;
+		f->ino = is->ino;
+	}
 	if (!again) {
 		copy_new(f);
 		copy_fill_before(f, note);

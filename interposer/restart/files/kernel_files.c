@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/descriptors.h"
+#include "restart/copies/file_numbers.h"
 #include "restart/copies/own_files.h"
 #include "restart/files/file_locks.h"
 #include "restart/files/kernel_look.h"
@@ -243,6 +244,9 @@ static const char *look_at_new(int fd, struct opened *f, const struct stat *st, 
 		own_known_as(f->path);
 	f->flags = (unsigned)strtoul(value_of(info, "flags:"), NULL, 8) & ~(unsigned)(O_CLOEXEC | 0100000);
 	f->offset = strtoul(value_of(info, "pos:"), NULL, 10);
+	f->dev = st->st_dev;
+	f->ino = st->st_ino;
+	file_numbers_known(&f->dev, &f->ino);
 	if (own_number_is_standard(fd, st)) {
 		f->kind = STANDARD;
 		f->copy = fd;

@@ -14,6 +14,7 @@
 #include "restart/base/cut.h"
 #include "restart/files/open_files.h"
 #include "restart/base/open_table.h"
+#include "restart/copies/file_numbers.h"
 #include "restart/copies/own_attributes.h"
 #include "restart/copies/own_files.h"
 #include "restart/copies/written_copies.h"
@@ -114,7 +115,10 @@ static int read_again(const struct opened *f)
 int reopen(struct opened *f)
 {
 	const int fd = f->kind == FILE_WRITTEN ? written_again(f) : read_again(f);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	file_numbers_add(fd, f->dev, f->ino);
+	return fd;
 }
 
 static const char *made_by(const struct opened *f)
@@ -175,8 +179,11 @@ static int again(struct opened *f, const int standard[3])
 {
 	switch (f->kind) {
 	case STANDARD: return high(standard_again(f, standard));
-	case FILE_READ: return high(read_again(f));
-	case FILE_WRITTEN: return high(written_again(f));
+	case FILE_READ:
+	case FILE_WRITTEN: {
+		const int fd = reopen(f);
+		return fd < 0 ? fd : lower_fd(fd);
+	}
 	case MEMORY: return high(memory_again(f));
 	case PIPE: return f->made ? f->made : pipe_end(f);
 	case EVENT: return high(eventfd((unsigned)f->count, (int)f->flags & (EFD_SEMAPHORE | EFD_NONBLOCK)));
