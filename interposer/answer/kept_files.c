@@ -414,6 +414,21 @@ void kept_before(const struct event *ev, struct kept *k)
 	}
 }
 
+bool kept_by_library(const char *path, bool deletes)
+{
+	const struct attributes none = {.any = false};
+	const uint64_t name = (uint64_t)path;
+	const struct event unlinks = {.nr = SYS_unlink, .args = {name}};
+	const struct event opens = {.nr = SYS_open, .args = {name, O_RDWR | O_CREAT}};
+	const struct event *as = deletes ? &unlinks : &opens;
+	struct kept k;
+	if (!undo_follows())
+		return false;
+	kept_before(as, &k);
+	undo_before(as, &k, &none);
+	return k.len && k.note.head.was == RDB_WAS_ABSENT;
+}
+
 void kept_after(struct event *ev, struct kept *k)
 {
 	char name[4096 + 32];

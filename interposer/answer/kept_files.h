@@ -30,5 +30,8 @@ struct kept {
  * such file, or one that its process makes again. */
 bool kept_name_of(int dir, const char *path, bool follow, char *full, char *place);
 void kept_before(const struct event *ev, struct kept *k);
+/* Without a log: the same for a library, which is about to open the file for writing, or to delete it.  True: there is no
+ * such file yet. */
+bool kept_by_library(const char *path, bool deletes);
 /* Call when the call has its answer. */
 void kept_after(struct event *ev, struct kept *k);

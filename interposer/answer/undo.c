@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "answer/attributes.h"
 #include "answer/kept_files.h"
+#include "answer/other_names.h"
 #include "base/crc32c.h"
 #include "base/fnv.h"
 #include "base/lower.h"
@@ -356,21 +357,30 @@ void undo_before(const struct event *ev, struct kept *k, const struct attributes
 }
 
 /* A new file is the program's to destroy. */
-static void made(const struct event *ev)
+static void made(const struct stat *st)
 {
-	struct stat st;
-	if (fstat((int)ev->result, &st) || !S_ISREG(st.st_mode))
+	if (!S_ISREG(st->st_mode))
 		return;
 	lock_now();
-	learn(of_inode(st.st_dev, st.st_ino, NEW));
+	learn(of_inode(st->st_dev, st->st_ino, NEW));
 	unlock();
+}
+
+void undo_made(const char *path)
+{
+	char full[LONGEST], place[LONGEST];
+	struct stat st;
+	if (undo_follows() && kept_name_of(AT_FDCWD, path, true, full, place) && !lstat(place, &st))
+		made(&st);
 }
 
 void undo_after(const struct event *ev, const struct kept *k)
 {
 	struct built b;
-	if (ev->result >= 0 && opens(ev) && k->len && k->note.head.was == RDB_WAS_ABSENT && !k->appends)
-		made(ev);
+	struct stat st;
+	if (ev->result >= 0 && opens(ev) && k->len && k->note.head.was == RDB_WAS_ABSENT && !k->appends &&
+	    !fstat((int)ev->result, &st))
+		made(&st);
 	if (ev->result >= 0 || !k->seq)
 		return;
 	memset(&b, 0, sizeof(b));

@@ -53,6 +53,8 @@ void undo_kept_name(char *out, size_t size, uint32_t *number);
 /* Writes the record of a call, if one is needed. */
 void undo_before(const struct event *ev, struct kept *k, const struct attributes *a);
 void undo_after(const struct event *ev, const struct kept *k);
+/* A library has made that file. */
+void undo_made(const char *path);
 /* A branch's own file gets another name. */
 void undo_own(const char *path, const char *place);
 /* This process is a child that will not be followed. */

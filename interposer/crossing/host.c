@@ -196,6 +196,26 @@ static const char *const *spawn_options(unsigned *count)
 	return handed_on.words;
 }
 
+static bool changes(const char *path, bool deletes)
+{
+	return source->file_changes(path, deletes);
+}
+
+static void made(const char *path)
+{
+	source->file_made(path);
+}
+
+static bool own_place(const char *path, char *place)
+{
+	return lower.opt.from_image && source->own_place(path, place);
+}
+
+static void own_add(const char *path, const char *place)
+{
+	source->own_add(path, place);
+}
+
 static const struct rdb_host offered = {
 	.version = RDB_HOST_VERSION,
 	.spawn_options = spawn_options,
@@ -216,6 +236,10 @@ static const struct rdb_host offered = {
 	.forks_break_dma = device_memory_forks_break,
 	.keep_descriptor = lower_fd,
 	.whole = side_file_whole,
+	.changes = changes,
+	.made = made,
+	.own_place = own_place,
+	.own_add = own_add,
 	.warn = rdb_warn,
 	.copy = guarded_copy,
 	.at_rest = at_rest,

@@ -35,6 +35,12 @@ struct source {
 	void (*leaves)(void);
 	/* The name of an event (call_names.h). */
 	void (*name)(unsigned kind, uint32_t nr, char *out, size_t size);
+	/* A library is about to change that file, or to delete it.  True: there is none; made: now there is. */
+	bool (*file_changes)(const char *path, bool deletes);
+	void (*file_made)(const char *path);
+	/* The branch has a file of that path for itself at PLACE (LONGEST); from now on it has. */
+	bool (*own_place)(const char *path, char *place);
+	void (*own_add)(const char *path, const char *place);
 	/* More calls may take the short way (clock.h). */
 	void (*quick_again)(void);
 };

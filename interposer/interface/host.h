@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "interface/gate.h"
 
-#define RDB_HOST_VERSION 22
+#define RDB_HOST_VERSION 23
 
 /* Kinds of notes: chunks of a record that replay does not apply (log_format.h, struct log_chunk with addr 0). */
 enum rdb_note {
@@ -273,6 +273,14 @@ struct rdb_host {
 	int (*keep_descriptor)(int fd);
 	/* A file beside the log is complete and will not change (space/side_files.h). */
 	void (*whole)(const char *path);
+	/* The library is about to change that file, or to delete it: without a log its content is kept for a restart
+	 * from the newest checkpoint.  True: there is none; call made() when there is. */
+	bool (*changes)(const char *path, bool deletes);
+	void (*made)(const char *path);
+	/* A branch from a checkpoint without a log has a file of that path for itself at `place`, of 4096 bytes.  False:
+	 * the path itself counts. */
+	bool (*own_place)(const char *path, char *place);
+	void (*own_add)(const char *path, const char *place);
 	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	/* memcpy, to or from upper memory that may not be mapped.  Returns how many bytes were copied, up to the first
 	 * fault. */

@@ -1,6 +1,7 @@
 #include "main/sources.h"
 #include "answer/clock.h"
 #include "answer/instructions.h"
+#include "answer/kept_files.h"
 #include "answer/other_names.h"
 #include "answer/undo.h"
 #include "answer/vfork.h"
@@ -47,6 +48,10 @@ static const struct source sources = {
 	.forked = threads_forked,
 	.leaves = vfork_leaving,
 	.name = call_name,
+	.file_changes = kept_by_library,
+	.file_made = undo_made,
+	.own_place = own_place_of,
+	.own_add = own_add,
 	.quick_again = clock_fast_if_possible,
 };
 

@@ -18,7 +18,7 @@ BEFORE = bytes(range(256)) * 4
 class Half:
     """A job that ended after a checkpoint in its middle; what it said and left."""
 
-    def __init__(self, folder: Path, program: Path) -> None:
+    def __init__(self, folder: Path, program: Path, left: set[str]) -> None:
         self.folder, self.files, self.gate = folder, folder / "files", folder / "gate"
         self.files.mkdir()
         (self.files / "there").write_bytes(BEFORE)
@@ -28,7 +28,7 @@ class Half:
         self.checkpoint(self.job)
         self.sums = self.end(self.job)
         self.left = self.now()
-        assert len(self.sums) == RANKS and set(self.left) == {"there", "lines"}
+        assert len(self.sums) == RANKS and set(self.left) == left
 
     def checkpoint(self, job: Running) -> None:
         taken = job.rdb("checkpoint", job.name, "--timeout", "90")
@@ -50,7 +50,8 @@ class Half:
 
 @pytest.fixture(scope="module")
 def half(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Half:
-    return Half(tmp_path_factory.mktemp("files"), build("mpi/coordinated_files.c"))
+    program = build("mpi/coordinated_files.c")
+    return Half(tmp_path_factory.mktemp("files"), program, {"there", "lines"})
 
 
 def test_it_goes_on_with_copies_and_so_does_its_branch(half: Half) -> None:
@@ -79,3 +80,16 @@ def test_in_place_the_files_themselves_are_rolled_back(half: Half) -> None:
     assert sums(done.stdout) == half.sums
     assert now == half.left
     assert half.copies("placed") == {}
+
+
+def test_files_that_were_closed_are_as_they_were(tmp_path: Path, build: Build) -> None:
+    """Also one that is deleted and one that is made after the checkpoint."""
+    one = Half(tmp_path, build("mpi/closed_files.c"), {"there", "0", "1", "new"})
+    copied = one.job.rdb("restart", "half", "--name", "copied", "--mpi", "mpich")
+    assert copied.returncode == 0, copied.stderr
+    assert sums(copied.stdout) == one.sums and "has changed" not in copied.stderr
+    assert one.now() == one.left
+    placed = one.job.rdb("restart", "half", "--name", "placed", "--in-place")
+    assert placed.returncode == 0, placed.stderr
+    assert sums(placed.stdout) == one.sums and "has changed" not in placed.stderr
+    assert one.now() == one.left

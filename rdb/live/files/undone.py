@@ -37,6 +37,8 @@ class Undone:
     later: LaterFiles
     open: dict[str, Content] = field(default_factory=dict)
     """Files that were open for writing at the checkpoint."""
+    mpi: set[str] = field(default_factory=set)
+    """Files of MPI that were open for writing: their ranks make the copies."""
     touched: set[str] = field(default_factory=set)
     """All names that the job has changed since."""
 
@@ -53,6 +55,7 @@ def undone(job: Path, number: int, nranks: int) -> Undone:
         folder = job / f"rank-{rank}"
         found.later.sources.update(_own(folder / f"undo-{number}" / "own"))
         found.open.update(_open(folder, number))
+        found.mpi.update(_lines(folder / f"undo-{number}" / "mpi-written"))
     changes = _since(job, number, nranks, found.later)
     for change in changes:
         has_name(names, change)
@@ -60,10 +63,10 @@ def undone(job: Path, number: int, nranks: int) -> Undone:
     for path, content in names.before(changes).items():
         if path in names.attributes:
             found.later.attributes[path] = names.attributes[path]
-        if path not in found.open:
+        if path not in found.open and path not in found.mpi:
             sort_out(found.later, path, content)
     say_all(found.later, names)
-    for path in found.open:  # as it began with it, if it is a branch
+    for path in (*found.open, *found.mpi):  # as it began with it, if it is a branch
         found.later.copies.pop(path, None)
         found.later.shown.discard(path)
         with suppress(OSError):
@@ -77,7 +80,15 @@ def go_on_with_copies(found: Undone, branch: str, nranks: int) -> None:
     """Makes the branch's copies.  A file that a rank has open is a copy that all ranks see."""
     if nranks > 1:
         found.later.open.update(found.open)
-    write_later(found.later, branch, {})
+    write_later(found.later, branch, {path: _mpi_place(branch, path) for path in found.mpi})
+
+
+def _mpi_place(branch: str, path: str) -> Path:
+    """As in interposer/mpi/lower/checkpoint/coordinated_files_state.c."""
+    name = 0xCBF29CE484222325  # FNV-1a
+    for byte in os.fsencode(path):
+        name = (name ^ byte) * 0x100000001B3 % (1 << 64)
+    return Path(branch) / "mpi-files" / f"{name:016x}-{Path(path).name[:200]}"
 
 
 def _since(job: Path, number: int, nranks: int, plan: LaterFiles) -> list[Change]:
@@ -111,20 +122,20 @@ def _about(folder: Path, what: str, number: int, until: int | None) -> Iterator[
             yield below
 
 
-def _own(path: Path) -> dict[str, str]:
+def _lines(path: Path) -> list[str]:
     try:
-        lines = os.fsdecode(path.read_bytes()).splitlines()
-    except FileNotFoundError:
-        return {}
+        return os.fsdecode(path.read_bytes()).splitlines()
+    except FileNotFoundError:  # none, or an older rdb took the checkpoint
+        return []
+
+
+def _own(path: Path) -> dict[str, str]:
+    lines = _lines(path)
     return dict(zip(lines[::2], lines[1::2], strict=True))
 
 
 def _open(folder: Path, number: int) -> Iterator[tuple[str, Content]]:
-    try:
-        lines = os.fsdecode((folder / f"undo-{number}" / "written").read_bytes()).splitlines()
-    except FileNotFoundError:  # an older rdb took the checkpoint
-        return
-    for line in lines:
+    for line in _lines(folder / f"undo-{number}" / "written"):
         which, size, mode, path = line.split(" ", 3)
         place = str(folder / f"was-{number}-{which}")
         yield path, Content(Was.KEPT, place, int(size), int(mode, 8))

@@ -2,6 +2,7 @@
  * the first of their ranks makes.  A restart opens them again; a branch works on copies of its own. */
 #include "lower/checkpoint/coordinated_files.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -123,10 +124,36 @@ static void put_closed(struct bytes *out)
 	put_number(out, false);
 }
 
+/* For rdb/live/files/undone.py, which makes the copies of all other files. */
+static void list_written(void)
+{
+	char path[FILE_PATH + 64];
+	const int length = snprintf(path, sizeof(path), "%s/undo-%u", file_folder(),
+				    (unsigned)board_wanted(host->board));
+	int fd = -1;
+
+	for (const struct vfile *one = file_after(NULL); one; one = file_after(one)) {
+		if (!one->first || !one->writes || strchr(one->path, '\n'))
+			continue;
+		if (fd < 0) {
+			private_mkdir(path);
+			snprintf(path + length, sizeof(path) - (size_t)length, "/mpi-written");
+			fd = private_open(AT_FDCWD, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+		}
+		if (fd < 0 || dprintf(fd, "%s\n", one->path) < 0) {
+			host->warn("%s: %s", path, strerror(errno));
+			break;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
 void put_files(struct bytes *out)
 {
 	unsigned slot = 0;
 
+	list_written();
 	for (struct vfile *one = file_after(NULL); one; one = file_after(one))
 		put_file(out, one, &slot);
 	put_number(out, 0);
@@ -135,7 +162,8 @@ void put_files(struct bytes *out)
 
 /* ---- a restart ---- */
 
-/* Place of the file in this branch, the same in all ranks: the branch's own copy, or the file itself. */
+/* Place of the file in this branch, the same in all ranks: the branch's own copy, or the file itself.
+ * rdb/live/files/undone.py has the same name for it. */
 static void find_place(const char *path, bool writes, char *place, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -148,8 +176,10 @@ static void find_place(const char *path, bool writes, char *place, size_t size)
 	private_mkdir(place);
 	snprintf(place, size, "%s/../mpi-files/%016lx-%.200s", host->branch, (unsigned long)name,
 		 slash ? slash + 1 : path);
-	if (file_place(path) == path)
+	if (file_place(path) == path) {
 		file_moved(path, place);
+		host->own_add(path, place);
+	}
 }
 
 static int open_again(struct bytes *in, const char *path, int amode, int64_t slot, MPI_Comm comm, MPI_Info info,
@@ -253,21 +283,18 @@ static void get_file(struct bytes *in, uint32_t id)
 	PMPI_Info_free(&info);
 }
 
-static void compare_closed(struct bytes *in)
+static void get_closed(struct bytes *in)
 {
 	char path[FILE_PATH];
-	struct stat st;
+	struct stat was = {0};
 
 	while (!in->bad && get_number(in)) {
 		get_text(in, path, sizeof(path));
-		int64_t size = get_number(in), s = get_number(in), ns = get_number(in);
-
-		if (in->bad ||
-		    (!stat(path, &st) && st.st_size == size && st.st_mtim.tv_sec == s && st.st_mtim.tv_nsec == ns))
-			continue;
-		host->warn("%s, which the program had closed, has changed since the checkpoint: the program sees its "
-			   "current content",
-			   path);
+		was.st_size = get_number(in);
+		was.st_mtim.tv_sec = get_number(in);
+		was.st_mtim.tv_nsec = get_number(in);
+		if (!in->bad && !host->in_place) /* they have been rolled back */
+			file_was_closed(path, &was);
 	}
 }
 
@@ -278,5 +305,5 @@ void get_files(struct bytes *in)
 	while (!in->bad && (id = (uint32_t)get_number(in)))
 		get_file(in, id);
 	if (!in->bad)
-		compare_closed(in);
+		get_closed(in);
 }

@@ -58,6 +58,10 @@ void file_written_until(const char *path);
 /* The i-th such file, as it was when it was closed; *path is NULL while it is open.  False: there are fewer. */
 struct stat;
 bool file_left(unsigned i, const char **path, struct stat *left);
+/* At the checkpoint from which this branch goes on the file was closed, and was like this. */
+void file_was_closed(const char *path, const struct stat *was);
+/* The branch opens it for the first time: says so if it is another one now. */
+void file_seen(const char *path);
 /* This recording's folder. */
 const char *file_folder(void);
 

@@ -147,6 +147,43 @@ bool file_left(unsigned i, const char **path, struct stat *left)
 	return true;
 }
 
+/* ---- files that were closed at the checkpoint from which a branch goes on ---- */
+
+static struct closed {
+	struct closed *next;
+	char *path;
+	struct stat was;
+} * closed;
+
+void file_was_closed(const char *path, const struct stat *was)
+{
+	struct closed *one = needed(calloc(1, sizeof(*one)));
+
+	*one = (struct closed){closed, needed(strdup(path)), *was};
+	closed = one;
+}
+
+void file_seen(const char *path)
+{
+	struct closed **at = &closed, *one;
+	struct stat st;
+
+	while (*at && strcmp((*at)->path, path) != 0)
+		at = &(*at)->next;
+	one = *at;
+	if (!one)
+		return;
+	if (file_place(path) == path &&
+	    (stat(path, &st) || st.st_size != one->was.st_size || st.st_mtim.tv_sec != one->was.st_mtim.tv_sec ||
+	     st.st_mtim.tv_nsec != one->was.st_mtim.tv_nsec))
+		host->warn("%s, which the program had closed, has changed since the checkpoint: the program sees its "
+			   "current content",
+			   path);
+	*at = one->next;
+	free(one->path);
+	free(one);
+}
+
 /* ---- shared file pointers ---- */
 
 static int turns(void)

@@ -12,6 +12,12 @@ static struct moved {
 } * moved;
 static unsigned nmoved;
 
+/* Places that MPI is given while the table of the branch's own files may change. */
+static struct found {
+	struct found *next;
+	char place[];
+} * found;
+
 /* ROMIO and Open MPI accept a kind of file system before a name ("ufs:"); returns the name behind it. */
 static const char *without_kind(const char *name)
 {
@@ -76,10 +82,23 @@ bool file_whole_path(const char *name, char path[FILE_PATH])
 
 const char *file_place(const char *path)
 {
+	char place[FILE_PATH];
+	struct found *one = found;
+
 	for (unsigned i = 0; i < nmoved; i++)
 		if (!strcmp(moved[i].path, path))
 			return moved[i].place;
-	return path;
+	if (!host->own_place(path, place))
+		return path;
+	while (one && strcmp(one->place, place) != 0)
+		one = one->next;
+	if (!one) {
+		one = needed(malloc(sizeof(*one) + strlen(place) + 1));
+		strcpy(one->place, place);
+		one->next = found;
+		found = one;
+	}
+	return one->place;
 }
 
 void file_moved(const char *path, const char *place)
@@ -145,11 +164,16 @@ int64_t real_File_open(const uint64_t *a)
 	struct rdb_note_mpi_file note = {.writes = (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0};
 	bool first = comm->o.real && comm->rank == 0;
 	MPI_File real = (MPI_File)(intptr_t)-1; /* no file, nor null, to which some MPIs set it when they fail */
+	bool absent = false;
 
 	if (name && !file_whole_path(name, path))
 		path[0] = 0;
 	if (first && note.writes && host->recording() && *path)
 		file_was(path, &note);
+	if (first && note.writes && *path)
+		absent = host->changes(path, false);
+	if (first && *path)
+		file_seen(path);
 	object_hold(info);
 	object_hold(comm);
 	rc = BLOCKING(PMPI_File_open(REAL(MPI_Comm, comm->o.real), name_of(name, path), amode,
@@ -165,6 +189,8 @@ int64_t real_File_open(const uint64_t *a)
 		note.id = file->o.id;
 		if (first && note.writes)
 			file_written_from(path);
+		if (absent)
+			host->made(path);
 		put_handle(upper, RDB_FILE, file->o.id);
 		say(&note, path);
 	} else if (real == MPI_FILE_NULL) {
@@ -182,6 +208,9 @@ int64_t real_File_close(const uint64_t *a)
 	struct vfile *file = file_of(upper ? rdb_id(RDB_FILE, *upper) : 0);
 	struct rdb_note_mpi_file note = {.id = file->o.id, .writes = file->writes};
 	MPI_File real = REAL(MPI_File, file->o.real);
+
+	if (file->first && file->path && file->amode & MPI_MODE_DELETE_ON_CLOSE)
+		host->changes(file->path, true);
 	int rc = BLOCKING(PMPI_File_close(upper ? &real : NULL));
 
 	if (rc != MPI_SUCCESS)
@@ -210,6 +239,8 @@ int64_t real_File_delete(const uint64_t *a)
 		path[0] = 0;
 	if (host->recording() && *path)
 		file_was(path, &note);
+	if (*path)
+		host->changes(path, true);
 	object_hold(info);
 	rc = BLOCKING(PMPI_File_delete(name_of(name, path), REAL(MPI_Info, info->real)));
 	object_release(info);
