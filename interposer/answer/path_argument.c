@@ -16,7 +16,7 @@ static bool opens_link(uint64_t flags)
 	return !(flags & O_NOFOLLOW) && !(flags & O_CREAT && flags & O_EXCL);
 }
 
-bool path_argument(uint64_t nr, const uint64_t a[6], struct path_argument *p)
+static bool position(uint64_t nr, const uint64_t a[6], struct path_argument *p)
 {
 	switch (nr) {
 	case SYS_open: return put(p, -1, 0, opens_link(a[1]));
@@ -72,4 +72,10 @@ bool path_argument(uint64_t nr, const uint64_t a[6], struct path_argument *p)
 	case SYS_symlinkat: return put(p, 1, 2, false);
 	default: return false;
 	}
+}
+
+/* utimensat(2), futimesat(2): without a path the descriptor itself is meant. */
+bool path_argument(uint64_t nr, const uint64_t a[6], struct path_argument *p)
+{
+	return position(nr, a, p) && a[p->at];
 }

@@ -9,5 +9,5 @@ struct path_argument {
 	bool follows; /* the call means what a link leads to, not the link */
 };
 
-/* False: the call has no path, or two. */
+/* False: the call has no path (or is given none), or two. */
 bool path_argument(uint64_t nr, const uint64_t args[6], struct path_argument *p);

@@ -57,6 +57,8 @@ CALLS = {
     "SAY(process_vm_readv(pid, &m, 1, &t, 1, 0)); SAY(b);",
     "process_vm_writev": "a = 6; SAY(process_vm_writev(tid, &t, 1, &m, 1, 0)); SAY(b);",
     "kcmp": "SAY(syscall(SYS_kcmp, pid, pid, 0, 1, 1)); SAY(syscall(SYS_kcmp, pid, tid, 1, 0, 0));",
+    "utimensat": 'fd = open("stamped", O_RDWR | O_CREAT, 0600); SAY_ERROR(futimens(fd, NULL));'
+    "SAY_ERROR(syscall(SYS_futimesat, fd, NULL, NULL)); close(fd);",
     "migrate_pages": "SAY_ERROR(syscall(SYS_migrate_pages, pid, 0, NULL, NULL));",
     "move_pages": "SAY_ERROR(syscall(SYS_move_pages, pid, 0, NULL, NULL, NULL, 0));",
     "ioprio_get": "SAY(syscall(SYS_ioprio_get, 1, tid)); SAY(syscall(SYS_ioprio_get, 2, "
