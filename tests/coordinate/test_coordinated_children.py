@@ -66,3 +66,56 @@ def test_a_helper_that_ends_soon_is_waited_for(tmp_path: Path, build_text: Build
     out, told = deadlines.communicate(one.process, DEADLINE_S)
     assert one.process.returncode == 0 and out == "7 0 helped\n", told
     assert restarted(one, "helped") == ["7 0 helped"]
+
+
+DAEMON = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+    if (!fork()) {
+        if (fork())
+            _exit(0);
+        setsid();
+        const int ends = open("ends", O_CREAT | O_WRONLY, 0600);
+        lockf(ends, F_LOCK, 0);
+        close(open("locked", O_CREAT | O_WRONLY, 0600));
+        while (access("gate", F_OK))
+            usleep(1000);
+        _exit(0);
+    }
+    wait(NULL);
+    while (access("locked", F_OK))
+        usleep(1000);
+    puts("there");
+    fflush(stdout);
+    const int ended = open("ends", O_WRONLY);
+    lockf(ended, F_LOCK, 0); /* until the daemon has ended */
+    close(ended);
+    puts("1");
+    fflush(stdout);
+    while (access("second", F_OK))
+        usleep(1000);
+    puts("over");
+    return 0;
+}
+"""
+
+
+def test_a_daemon_refuses_it_while_it_lives(tmp_path: Path, build_text: BuildText) -> None:
+    program = build_text("daemon", DAEMON, "-w")
+    one = Running(tmp_path / "home", tmp_path, "daemon", "--", str(program))
+    one.until("there")
+    refused = one.rdb("checkpoint", "daemon")
+    assert refused.returncode == 1, refused.stdout
+    assert "a process that it has started goes on without its parent, " in refused.stderr
+    (tmp_path / "gate").touch()
+    one.until("1")
+    taken = one.rdb("checkpoint", "daemon", "--timeout", "60")
+    assert taken.returncode == 0, taken.stderr
+    (tmp_path / "second").touch()
+    said, told = deadlines.communicate(one.process, DEADLINE_S)
+    assert said == "over\n", told
+    assert restarted(one, "daemon") == ["over"]

@@ -39,6 +39,8 @@ def begin():
     write("empty", "")
     os.mkdir("folder")
     write("folder/inner", "inner")
+    os.mkdir("stays", 0o700)
+    write("stays/inner", "as ever")
     os.symlink("cut", "link")
     os.link("counter", "../counter")
 
@@ -47,6 +49,7 @@ def change(number):
     without_name = os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600)
     os.link(f"/proc/self/fd/{without_name}", f"named-{number}", src_dir_fd=without_name)
     os.close(without_name)
+    os.makedirs("stays", exist_ok=True)
     if number == 1:
         os.remove("gone")
         os.rename("moved", "moved-2")
@@ -80,6 +83,7 @@ def show():
                 mode = oct(os.lstat(path).st_mode)
                 print(path, mode, repr(read(path)), os.path.islink(path))
         print(folder, below)
+    print(oct(os.stat("stays").st_mode))
     with sqlite3.connect("data") as base:
         print(base.execute("select count(*), sum(x) from t").fetchall())
     with shelve.open("shelf") as shelf:

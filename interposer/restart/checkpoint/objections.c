@@ -1,10 +1,14 @@
 #include "restart/checkpoint/objections.h"
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+#include "answer/process.h"
 #include "crossing/boundary.h"
 #include "restart/checkpoint/ipc_objects.h"
 #include "restart/files/kernel_files.h"
@@ -48,6 +52,55 @@ static const char *child(void)
 	return why;
 }
 
+/* Is PID a process of this rank, but neither its child nor a process that writes an image?  rdb-exec has been told the
+ * rank's directory (--dir), also for what a child has executed.  `name` is what ps(1) calls it. */
+static bool left_behind(const char *pid, char name[32])
+{
+	char path[300], text[8192], *end = text;
+	long parent = lower.pid;
+	snprintf(path, sizeof(path), "/proc/%s/cmdline", pid);
+	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	for (bool dir = false; end < text + n; end += strlen(end) + 1) {
+		if (dir && !strcmp(end, lower.opt.dir))
+			break;
+		dir = !strcmp(end, "--dir");
+	}
+	if (end >= text + n)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	descriptor_text(path, text, sizeof(text));
+	end = strrchr(text, ')');
+	if (!end || sscanf(end, ") %*c %ld", &parent) != 1 || parent == lower.pid)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+	descriptor_text(path, name, 32);
+	name[strcspn(name, "\n")] = 0;
+	return true;
+}
+
+/* Daemons and the like: their parent has ended, so nobody waits for them. */
+static const char *orphans(void)
+{
+	char name[32];
+	DIR *all = process_children() ? opendir("/proc") : NULL;
+	const char *found = NULL;
+	for (const struct dirent *e; all && !found && (e = readdir(all));) {
+		const long pid = strtol(e->d_name, NULL, 10);
+		if (pid <= 0 || pid == lower.pid || !left_behind(e->d_name, name))
+			continue;
+		snprintf(why, sizeof(why), "a process that it has started goes on without its parent, %ld (%s)", pid,
+			 name);
+		found = why;
+	}
+	if (all)
+		closedir(all);
+	return found;
+}
+
 bool objections_may_pass(uint64_t generation)
 {
 	static uint64_t of, until_ns;
@@ -81,5 +134,7 @@ const char *objections(void)
 			refused = "it has mapped a file without a name, which it has also open";
 	if (!refused)
 		refused = ipc_objects_refuse();
+	if (!refused)
+		refused = orphans();
 	return refused ? refused : host_coordinated_refuses();
 }

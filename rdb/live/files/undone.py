@@ -13,7 +13,7 @@ from pathlib import Path
 from rdb.crc32c import crc32c
 from rdb.errors import DamagedRecording
 from rdb.live.files import attributes
-from rdb.live.files.files_before import Change, Content, Names, Was, note_of
+from rdb.live.files.files_before import STAYED, Change, Content, Names, Was, note_of
 from rdb.live.files.later_files import (
     LaterFiles,
     has_name,
@@ -214,5 +214,7 @@ def _void(call: list[Change]) -> None:
     (one,) = call
     if one.before is None:
         call.clear()
+    elif one.before.was is Was.DIRECTORY:
+        call[:] = [one.with_nr(STAYED)]
     elif one.nr in _RENAMES:
         call[:] = [one.with_nr(_TRUNCATE)]
