@@ -170,8 +170,8 @@ def known_at_a_hit(line: str, error: gdb.error) -> str:
     An example is a function of a library without debug information, whose caller in the program has
     the variables.
     """
-    if "syntax error" in str(error):
-        return _at_a_hit(line, lambda _: reserved.is_in(line))
+    if "syntax error" in str(error) or "type name" in str(error):
+        return _at_a_hit(line, lambda _: reserved.is_in(line, anywhere=True))
     if not str(error).startswith("No symbol "):
         return line
     python = cpython.running() is not None  # names of Python are known at no place in C

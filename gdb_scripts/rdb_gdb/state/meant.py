@@ -19,7 +19,17 @@ import gdb
 from .. import link
 from ..link import progress
 from ..loading import at_load
-from ..values import absent, cpython, homes, inherited, predicates, prologue, symbols, texts
+from ..values import (
+    absent,
+    cpython,
+    homes,
+    inherited,
+    predicates,
+    prologue,
+    reserved,
+    symbols,
+    texts,
+)
 from ..values.functions import Function, function
 from ..values.lookups import NoneOfOwn, NotThere, Unbound, block_of
 from ..values.own_frames import in_own_file, lacks, own_frames
@@ -94,7 +104,7 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
             yield Meant(expression)  # GDB may know it, or reports what is wrong
         except gdb.error as error:
             reason = _reason(why)
-            if reason.name is not None and not str(error).startswith("No symbol"):
+            if reason.name is not None and not _is_of_names(error, reason.name):
                 raise
             raise gdb.error(str(reason)) from None
         return
@@ -117,6 +127,11 @@ def _reason(why: list[Unbound]) -> Unbound:
     found = homes.homes(name)
     local = f": {homes.told(name, found, search=False)}" if found else ""
     return Unbound(f"{reason}{local}.", name)
+
+
+def _is_of_names(error: gdb.error, name: str) -> bool:
+    taken = symbols.language() == "fortran" and reserved.is_in(name)
+    return taken or str(error).startswith("No symbol")
 
 
 def _frames(chosen: Any, as_gdb: bool) -> Iterator[Any]:

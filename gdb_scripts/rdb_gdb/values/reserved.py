@@ -1,6 +1,8 @@
-"""Fortran's variables and components whose names GDB takes for words of its own: `rank`, `size`.
+"""Fortran's variables and components whose names GDB takes for something else.
 
-GDB says *A syntax error in expression*.  So `size + grid%rank` becomes a sum of two
+These are words of its own (`rank`, `size`) and types: GDB looks for a type of that name first, also
+in libraries of C (`list`, `node`).  It says *A syntax error in expression*, or answers for the
+type.  So `size + grid%rank` becomes a sum of two
 `(*$_rdb_word_ADDRESS)`, or `$_rdb_named('size') + $_rdb_part(grid, 'rank')` where they have no
 address.  A function has no type after an `.and.` that GDB need not evaluate; a pointer has.
 """
@@ -8,6 +10,7 @@ address.  A function has no type after an `.and.` that GDB need not evaluate; a 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import gdb
@@ -22,6 +25,7 @@ _WORDS = (
 )
 _WORD = rf"(?:{'|'.join(_WORDS)})\b"
 _ANY = re.compile(rf"\b{_WORD}", re.IGNORECASE)
+_BEGINS = r"(?<![\w$>:%'])(?<!(?<![A-Za-z])\.)(?<!%\s)"  # also behind `.and.`
 _TEXT = r"'(?:''|[^'])*'|\"[^\"]*\""
 _INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"  # parentheses, two deep
 _INDEX = rf"(?P<index>\s*\({_INSIDE}\))?"
@@ -30,9 +34,7 @@ _PART = re.compile(
     rf"(?:\s*%\s*(?!{_WORD})\w+|\s*\({_INSIDE}\))*)\s*%\s*(?P<part>{_WORD}){_INDEX}",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
-    rf"{_TEXT}|(?<![\w$.>:%'])(?<!%\s)(?P<name>{_WORD})(?!\s*::){_INDEX}", re.IGNORECASE
-)
+_NAME = re.compile(rf"{_TEXT}|{_BEGINS}(?P<name>[A-Za-z_]\w*)(?!\w|\s*::)")
 _CALLED = re.compile(
     rf"(\(\*\$_rdb_at_\d+\)|\$_rdb_(?:bound|object)\({_INSIDE}\))((?:\s*%\s*\w+|\s*\({_INSIDE}\))+)"
 )
@@ -47,15 +49,46 @@ def for_gdb(text: str) -> str:
     chooses = _CHOOSES.search(text) is not None
     if not (chooses or is_in(text)) or elements.language("") != "fortran":
         return text
-    text = _NAMED.sub(_named, text)
+    text = _named_so((*_WORDS, *sorted(_types(text, _block())))).sub(_named, text)
     before = ""
     while text != before:
         before, text = text, _PART.sub(_part_of, text)
     return _CALLED.sub(lambda found: _placed(found[1], found[2]), text) if chooses else text
 
 
-def is_in(text: str) -> bool:
-    return _ANY.search(text) is not None
+def is_in(text: str, anywhere: bool = False) -> bool:
+    """Has TEXT such a name?  ANYWHERE: in any frame, not only in the selected one."""
+    return _ANY.search(text) is not None or bool(_types(text, None if anywhere else _block()))
+
+
+@lru_cache(64)
+def _named_so(names: tuple[str, ...]) -> re.Pattern[str]:
+    name = rf"{_BEGINS}(?P<name>(?:{'|'.join(names)})\b)"
+    return re.compile(rf"{_TEXT}|{name}(?!\s*::){_INDEX}", re.IGNORECASE)
+
+
+def _types(text: str, block: Any) -> set[str]:
+    """The names in TEXT that GDB takes for types."""
+    names = {found["name"].lower() for found in _NAME.finditer(text) if found["name"]}
+    return {name for name in names if _is_type(name, block)}
+
+
+def _is_type(name: str, block: Any) -> bool:
+    domains = (gdb.SYMBOL_STRUCT_DOMAIN, gdb.SYMBOL_VAR_DOMAIN)
+    if block is None:
+        finds = (gdb.lookup_static_symbol, gdb.lookup_global_symbol)
+        found = [find(name, domain) for find in finds for domain in domains]
+    else:
+        found = [gdb.lookup_symbol(name, block, domain)[0] for domain in domains]
+    first = next((symbol for symbol in found if symbol is not None), None)
+    return first is not None and first.addr_class == gdb.SYMBOL_LOC_TYPEDEF
+
+
+def _block() -> Any:
+    try:
+        return gdb.selected_frame().block()
+    except (gdb.error, RuntimeError):
+        return None  # no frame, or no debug information
 
 
 def as_written(text: str) -> str:
@@ -70,12 +103,14 @@ def as_written(text: str) -> str:
 
 
 def _named(found: re.Match[str]) -> str:
-    symbol = _variable(found["name"]) if found["name"] else None
-    if symbol is None:
+    name, index = found["name"], found["index"]
+    if not name:
         return found[0]
-    if found["index"] and symbol.type.strip_typedefs().code != gdb.TYPE_CODE_ARRAY:
-        return found["name"] + for_gdb(found["index"])  # GDB's function
-    return _placed(f"$_rdb_named('{symbol.name}')", found["index"])
+    symbol = _variable(name)
+    is_array = symbol is not None and symbol.type.strip_typedefs().code == gdb.TYPE_CODE_ARRAY
+    if symbol is None or (index and name.lower() in _WORDS and not is_array):
+        return name + for_gdb(index or "")  # GDB's function
+    return _placed(f"$_rdb_named('{symbol.name}')", index)
 
 
 def _part_of(found: re.Match[str]) -> str:
@@ -106,11 +141,13 @@ def _placed(call: str, index: str | None) -> str:
 
 def _variable(name: str) -> Any:
     """The variable of that name in the selected frame; None: there is none."""
-    try:
-        symbol = gdb.lookup_symbol(name.lower(), gdb.selected_frame().block())[0]
-    except (gdb.error, RuntimeError):
-        return None
-    return symbol if symbol is not None and (symbol.is_variable or symbol.is_argument) else None
+    block = _block()
+    while block is not None and not block.is_static:  # GDB itself leaves out the host's module
+        symbol = gdb.lookup_symbol(name.lower(), block)[0]
+        if symbol is not None and (symbol.is_variable or symbol.is_argument):
+            return symbol
+        block = block.superblock
+    return None
 
 
 @function("_rdb_named")

@@ -184,6 +184,10 @@ def _calls() -> bool:
     return elements.language("") != "fortran"
 
 
+_NAMED_TYPES = (
+    *(gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ENUM),
+    *(gdb.TYPE_CODE_TYPEDEF, gdb.TYPE_CODE_PTR),
+)
 _MEMBER_OF_THIS = Variable("this", None, (), True)
 
 
@@ -194,6 +198,9 @@ def _meaning(
     symbol, member = lookup(name, block, function)
     if member:
         return _MEMBER_OF_THIS
+    is_type = symbol is not None and symbol.addr_class == gdb.SYMBOL_LOC_TYPEDEF
+    if is_type and symbol.type.code in _NAMED_TYPES and elements.language("") == "fortran":
+        symbol = None  # GDB looks for types first, of C, too
     if symbol is None or not is_own(symbol):
         of_module = _of_module(name, function)
         if of_module is not None:
