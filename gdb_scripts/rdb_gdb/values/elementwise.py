@@ -31,6 +31,7 @@ _LEVELS: tuple[dict[str, int], ...] = (
     {"+": _ADD, "-": _SUBTRACT},
     {"*": _MULTIPLY, "/": _DIVIDE},
 )  # fmt: skip
+_OF_AND = 1
 _SIGNS = {
     sign: level
     for level, signs in enumerate(_LEVELS)
@@ -38,7 +39,7 @@ _SIGNS = {
 }
 _TOKEN = re.compile(
     r"\s+|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|->|<<|>>|::"
-    r"|(?:0[xX][\da-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?)\w*"
+    r"|(?:0[xX][\da-fA-F]+|(?:\d+(?:\.(?![A-Za-z]+\.)\d*)?|\.\d+)(?:[eEdD][+-]?\d+)?)\w*"
     r"|\.(?:or|and|not|le|ge|eq|ne|lt|gt)\.|\|\||&&|[<>=!/]=|[\w$]+|.",
     re.IGNORECASE | re.DOTALL,
 )
@@ -130,13 +131,14 @@ def _parse(plan: Plan, text: str) -> None:
         raise gdb.error("A predicate needs an array: all(a > 0).")
     tokens = [found[0] for found in _TOKEN.finditer(text)]
     split = _split(tokens)
-    if split is not None:
+    denies = tokens[0].lower() == ".not."  # of Fortran: after comparisons, unlike `!`
+    if split is not None and not (denies and split[1] > _OF_AND):
         place, level = split
         _parse(plan, "".join(tokens[:place]))
         _parse(plan, "".join(tokens[place + 1 :]))
         plan.steps.append((_LEVELS[level][tokens[place].lower()], 0, 0.0, 0.0))
         return
-    if tokens[0] in ("-", "!") or tokens[0].lower() == ".not.":
+    if denies or tokens[0] in ("-", "!"):
         _parse(plan, "".join(tokens[1:]))
         plan.steps.append((_NEGATE if tokens[0] == "-" else _NOT, 0, 0.0, 0.0))
         return

@@ -11,7 +11,7 @@ from typing import Any
 
 import gdb
 
-from . import elements, nodes, reserved, symbols, texts
+from . import elements, nodes, operators, reserved, symbols, texts
 from .functions import function
 from .quoting import TEXTS
 
@@ -26,7 +26,7 @@ _WHOLE = (*(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_BOOL), gdb.TYPE
 def for_gdb(expression: str) -> str:
     """EXPRESSION with a call of $_rdb_element for each subscript of a map, and with Fortran's names
     that GDB does not take."""
-    expression = reserved.for_gdb(expression)
+    expression = reserved.for_gdb(operators.for_gdb(expression))
     if "[" not in expression or elements.language("") not in _LANGUAGES:
         return expression
     place = -1
