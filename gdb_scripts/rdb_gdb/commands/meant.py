@@ -82,6 +82,7 @@ def execute(line: str, from_tty: bool = False) -> None:
             )
         ):
             text = predicates.shown(expression)
+        texts.need_values(text)
         with _void_is_said() if prints else nullcontext():
             gdb.execute(f"{command} {text}{predicates.in_gdbs(rest)}", from_tty)
         # Watching goes on in other frames, and in several ranks at once.

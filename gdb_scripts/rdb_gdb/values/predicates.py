@@ -14,7 +14,7 @@ from typing import Any
 
 import gdb
 
-from . import cpython, elements, intrinsics, pyvalues, scalars, subscripts, symbols
+from . import cpython, elements, intrinsics, pyvalues, scalars, subscripts, symbols, texts
 from .arrays import Array
 from .elementwise import OF_ONE, Plan, joined, planned
 from .own_frames import own_symtab
@@ -149,6 +149,7 @@ def value(expression: str) -> Any:
     one.text = rest(expression)
     if one.python is None:
         one.text = subscripts.for_gdb(intrinsics.for_gdb(_with_scalars(one.text, found)))
+        texts.need_values(one.text)
     return one.of(found)
 
 

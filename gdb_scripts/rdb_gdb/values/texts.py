@@ -11,7 +11,7 @@ from typing import Any
 
 import gdb
 
-from . import elements
+from . import elements, symbols
 from .functions import function
 from .lookups import is_own, seen
 
@@ -35,6 +35,7 @@ _IN_FORTRAN = re.compile(
     re.IGNORECASE,
 )
 _TRIM = re.compile(rf"(?<![\w$%])trim\s*\(\s*({_TERM_OF_FORTRAN}|{_TEXT})\s*\)", re.IGNORECASE)
+_GIVEN = re.compile(rf"\$_rdb_(?:same_texts?|trim)\((?P<of>(?:[^(),'\"]|\({_INSIDE}\))+)")
 _LENGTH_MAX = 1 << 20  # GDB crashes if it cannot allocate the memory
 _STD = (("_M_dataplus._M_p", "_M_string_length"), ("_M_str", "_M_len"))
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
@@ -68,6 +69,22 @@ def for_gdb(expression: str) -> str:
 
     expression = way.sub(call, expression)
     return _TRIM.sub(rf"{TRIM}(\1)", expression) if trims else expression
+
+
+def need_values(text: str) -> None:
+    """Raises gdb.error if a text that is compared is optimized out: to pass it to a function GDB
+    would call the program's malloc."""
+    for found in _GIVEN.finditer(text):
+        try:
+            value = symbols.evaluated(found["of"])
+        except gdb.error:
+            continue  # GDB reports that
+        _need(value)
+
+
+def _need(value: Any) -> None:
+    if value.is_optimized_out:
+        raise gdb.error("value has been optimized out")
 
 
 def _untrimmed(term: str) -> str:
@@ -163,6 +180,7 @@ def is_of_libcxx(kind: Any) -> bool:
 def bytes_of(value: Any) -> bytes:
     """The characters of a string.  Raises gdb.error for another value."""
     kind = value.type.strip_typedefs()
+    _need(value)
     if is_of_libcxx(kind):
         raw = _read(int(value.address), 24)
         if not raw[0] & 1:
