@@ -7,7 +7,7 @@ from pathlib import Path
 
 import openmpi
 import pytest
-from conftest import Build, Rdb
+from conftest import Build, Rdb, run_rdb
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from mpijob import lines
@@ -120,6 +120,15 @@ def test_what_mpi_4_added(lower: str, program: str, build: Build, tmp_path: Path
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == ["0: good", "1: good"]
     job.expect_equal()
+
+
+def test_partitioned_messages_without_a_recording(build: Build, tmp_path: Path) -> None:
+    """MPI_Testall of MPICH fails with partitioned requests that MPI_Waitall takes."""
+    needs("mpich")
+    program = str(build("mpi/partitioned.c", "-O1", "-w", compiler=MPICC["mpich"]))
+    options = ["run", "--record=off", "--mpi=mpich", "-n", "2"]
+    done = run_rdb(tmp_path / "home", tmp_path, *options, "--", program)
+    assert (done.returncode, lines(done)) == (0, ["0: good", "1: good"]), done.stderr
 
 
 @pytest.mark.parametrize("error", ["info", "keyval"])

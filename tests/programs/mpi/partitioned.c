@@ -8,7 +8,7 @@ static void partitions(void)
 	int left = (rank + size - 1) % size, right = (rank + 1) % size, flag, seen;
 	int out[PARTS * EACH], in[PARTS * EACH];
 	MPI_Request sending, receiving;
-	MPI_Status status;
+	MPI_Status status, both[2];
 
 	OK(MPI_Psend_init(out, PARTS, EACH, MPI_INT, right, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &sending));
 	OK(MPI_Precv_init(in, PARTS, EACH, MPI_INT, left, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &receiving));
@@ -30,8 +30,14 @@ static void partitions(void)
 			seen++;
 		}
 		in[0] = -5; /* it is the program's by now */
-		OK(MPI_Wait(&receiving, &status));
-		OK(MPI_Wait(&sending, MPI_STATUS_IGNORE));
+		if (round) {
+			OK(MPI_Waitall(2, (MPI_Request[]){sending, receiving}, both));
+			status = both[1];
+		} else {
+			OK(MPI_Wait(&receiving, &status));
+			OK(MPI_Wait(&sending, MPI_STATUS_IGNORE));
+		}
+		CHECK(status.MPI_SOURCE == left && status.MPI_TAG == 1);
 		CHECK(in[0] == -5 && in[PARTS * EACH - 1] == 1000 * left + 100 * round + PARTS * EACH - 1);
 	}
 	OK(MPI_Request_free(&sending));

@@ -142,12 +142,30 @@ struct asking {
 	int count, done, index, flag, rc;
 };
 
+/* As MPI_Waitall, if it need not wait.  MPI_Testall of MPICH takes partitioned requests for failed ones
+ * (MPIR_Request_get_error). */
+static int all_come(struct many *many, int count, int *flag)
+{
+	bool partitioned = false;
+	MPI_Status status;
+
+	for (int i = 0; i < count; i++)
+		partitioned |= many->request[i]->partitioned;
+	if (!partitioned)
+		return PMPI_Testall(count, many->real, flag, many->status);
+	*flag = true;
+	for (int i = 0; i < count && *flag; i++)
+		if (PMPI_Request_get_status(many->real[i], flag, &status) != MPI_SUCCESS)
+			*flag = true;
+	return *flag ? PMPI_Waitall(count, many->real, many->status) : MPI_SUCCESS;
+}
+
 static bool all_done(void *arg)
 {
 	struct asking *q = arg;
 
 	if (!q->flag)
-		q->rc = PMPI_Testall(q->count, q->many->real, &q->flag, q->many->status);
+		q->rc = all_come(q->many, q->count, &q->flag);
 	return q->flag || q->rc != MPI_SUCCESS;
 }
 
@@ -215,7 +233,7 @@ int64_t real_Waitall(const uint64_t *a)
 		rc = q.rc;
 		flag = true;
 	} else if (apart())
-		rc = PMPI_Testall(count, many.real, &flag, many.status);
+		rc = all_come(&many, count, &flag);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitall(count, many.real, many.status));
 	many_wait(&many, count, false);
