@@ -38,3 +38,28 @@ def test_who_waits_in_a_collective_is_held_there(
         done = one.rdb("restart", "inside", "--at", f"ckpt:{number}", "--mpi", at)
         assert done.returncode == 0, done.stderr
         assert sums(done.stdout) == whole
+
+
+@pytest.mark.parametrize("mpi, other", [("openmpi", "mpich"), ("mpich", "openmpi")])
+def test_a_communicator_that_others_have_freed(
+    mpi: str, other: str, tmp_path: Path, build: Build
+) -> None:
+    """MPI_Comm_free waits for nobody; there is no checkpoint before all have begun it."""
+    program = str(build("mpi/coordinated_freed.c"))
+    line = ("--mpi", mpi, "-n", str(RANKS), "--", program, "first", "second")
+    one = Running(tmp_path / "home", tmp_path, "freed", *line)
+    one.until("before")
+    early = one.rdb("checkpoint", "freed", "--timeout", "2")
+    assert early.returncode != 0, early.stdout
+    (tmp_path / "first").touch()
+    one.until("after")
+    taken = one.rdb("checkpoint", "freed", "--timeout", "90")
+    assert taken.returncode == 0, taken.stderr
+    (tmp_path / "second").touch()
+    said, complaints = deadlines.communicate(one.process, DEADLINE_S)
+    assert one.process.returncode == 0, complaints
+    whole = [f"rank {rank} sum {42 + 7 * (rank == 0)}" for rank in range(RANKS)]
+    assert sums(said) == whole
+    done = one.rdb("restart", "freed", "--mpi", other)
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == whole

@@ -261,6 +261,8 @@ const uint64_t *coordinated_before(unsigned index, uint32_t nargs, const uint64_
 	const uint64_t *given = a;
 
 	host->at_rest(NULL, NULL);
+	for (uint64_t name; freed_there && (name = freed_next());)
+		coordinated_forget(name);
 	if (silent(index))
 		__atomic_add_fetch(&own->silent, 1, __ATOMIC_SEQ_CST);
 	if (comm_at[index]) {
@@ -354,6 +356,7 @@ static const struct observer observes = {
 	.sent = count_sent,
 	.received = count_received,
 	.comm_made = coordinated_comm,
+	.comm_free = freed_begin,
 	.comm_freed = coordinated_forget,
 	.comm_name = coordinated_name,
 	.file_made = coordinated_file,
@@ -427,7 +430,7 @@ static bool may_hold(bool waits)
 		return true;
 	if (!windows_quiet() || !files_quiet())
 		return false;
-	return waits || (!pending_operations && !(collective_under_way() && ahead()));
+	return waits || (!pending_operations && !((freed_there || collective_under_way()) && ahead()));
 }
 
 static uint64_t settle(void)

@@ -39,6 +39,12 @@ void coordinated_count(uint64_t id);
 void coordinated_clock(uint64_t id);
 /* Removes the count of a communicator or window, and those of its pairs: all its ranks have begun to free it. */
 void coordinated_forget(uint64_t name);
+/* coordinated_freed.c: frees a communicator without waiting for the others. */
+extern bool freed_there;
+int freed_begin(uint64_t name, MPI_Comm comm);
+/* The name of one that all its ranks have begun to free, once; 0: there is none. */
+uint64_t freed_next(void);
+void freed_end(void);
 /* A new name for an object that all ranks of this communicator have just made. */
 uint64_t coordinated_name(const struct vcomm *comm);
 /* Ranks in MPI_COMM_WORLD of a communicator's members (local group).  The caller frees them. */

@@ -73,6 +73,7 @@ int64_t real_Finalize(const uint64_t *a __attribute__((unused)))
 
 	exchanges_end();
 	coordinated_end();
+	freed_end();
 	before_the_end();
 	early_end();
 	private_self_free();

@@ -22,15 +22,20 @@ static int64_t free_handle(void **upper, unsigned class, free_call call)
 	void *real = object->real;
 	int rc = MPI_SUCCESS;
 
-	if (counted && (comm->size > 1 || comm->inter) &&
-	    !strangers(comm)) /* after the barrier no rank has a collective on it to begin */
-		rc = BLOCKING(PMPI_Barrier(REAL(MPI_Comm, real)));
-	if (rc == MPI_SUCCESS)
-		rc = comm ? BLOCKING(call(&real)) : call(&real);
+	const bool shared = counted && (comm->size > 1 || comm->inter) && !strangers(comm);
+
+	if (shared && call == (free_call)PMPI_Comm_free)
+		rc = observer->comm_free(counted, REAL(MPI_Comm, real));
+	else {
+		if (shared) /* after the barrier no rank has a collective on it to begin */
+			rc = BLOCKING(PMPI_Barrier(REAL(MPI_Comm, real)));
+		if (rc == MPI_SUCCESS)
+			rc = comm ? BLOCKING(call(&real)) : call(&real);
+		if (rc == MPI_SUCCESS && counted)
+			observer->comm_freed(counted);
+	}
 	if (rc != MPI_SUCCESS)
 		return rc;
-	if (counted)
-		observer->comm_freed(counted);
 	if (comm)
 		host->note(RDB_NOTE_FREED, &object->id, sizeof(object->id));
 	object_drop(object);

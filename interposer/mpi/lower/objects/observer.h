@@ -14,6 +14,8 @@ struct observer {
 	void (*sent)(void);
 	void (*received)(void);
 	void (*comm_made)(struct vcomm *comm);
+	/* Frees a communicator of several ranks, without waiting for them. */
+	int (*comm_free)(uint64_t name, MPI_Comm comm);
 	void (*comm_freed)(uint64_t name);
 	/* A new name for an object that all ranks of this communicator have just made. */
 	uint64_t (*comm_name)(const struct vcomm *comm);
