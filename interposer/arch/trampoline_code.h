@@ -34,7 +34,7 @@ void code_compare_word(struct code *c, uint64_t addr, uint64_t value);
 void code_count(struct code *c);
 /* Likewise, but restarts at 0 when *event differs from its value at the arrival before. */
 void code_count_since(struct code *c, const uint64_t *event);
-/* Appends code that goes to `hit` if `quiet` in the data is 0, like code_if_zero. */
+/* Appends code that goes to `hit` if `quiet` in the data is 0, like code_if_zero, but not the next `skip` times. */
 void code_unless_quiet(struct code *c, const uint8_t *hit);
 /* Leaves through the pointer stored at `gate`. */
 void code_leave(struct code *c, uint64_t gate);

@@ -122,6 +122,8 @@ static inline void leave_lower(ucontext_t *uc, uint64_t fs)
 		lower.mode->leaves();
 	if (RDB_RUNS_UPPER(UC_PC(uc)) && !replaying()) /* it may have changed since this handler began */
 		memcpy(&uc->uc_sigmask, &thread_self()->kernel_mask, sizeof(thread_self()->kernel_mask));
+	if (RDB_RUNS_UPPER(UC_PC(uc)))
+		spin_sites_enter(uc);
 	thread_pointer_set(RDB_RUNS_UPPER(UC_PC(uc)) ? thread_self()->upper.tls : fs);
 }
 

@@ -12,7 +12,7 @@
 #include "marks/mark_trace.h"
 #include "text/spin_sites.h"
 
-enum { FIRST_LOOK = 16, ALIKE = 3, STORED = 64, LOOKS = 64, PLACES = 32 };
+enum { FIRST_LOOK = 16, ALIKE = 3, STORED = 64, LOOKS = 64, PLACES = 32, TURNS_VARY = 6 };
 
 struct word {
 	uint64_t addr, value; /* value: before the turn; after it: by how much it has grown */
@@ -302,10 +302,10 @@ static bool waits(const ucontext_t *uc, struct spin *spin)
 	return found;
 }
 
-bool spin_turn(ucontext_t *uc, struct spin *spin)
+bool spin_turn(ucontext_t *uc, struct spin *spin, unsigned instructions)
 {
 	begin_turn(uc);
-	if (goes_to(uc, uc_pc(uc), SPIN_TURN) && waits(uc, spin) && !contested())
+	if (goes_to(uc, uc_pc(uc), instructions) && waits(uc, spin) && !contested())
 		return true;
 	nothing(spin);
 	return false;
@@ -350,9 +350,10 @@ static bool once(const struct turn *t, uint64_t pc)
 }
 
 /* The pause comes first, then places late in the turn, after its looks. */
-uint64_t spin_place(unsigned i)
+uint64_t spin_place(unsigned i, unsigned *instructions)
 {
 	const struct turn *t = &last_found;
+	*instructions = TURNS_VARY * t->nplaces;
 	if (t->nplaces == PLACES)
 		return 0;
 	if (once(t, t->pause) && !i--)

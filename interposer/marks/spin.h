@@ -5,8 +5,7 @@
 
 enum {
 	SPIN_INSTRUCTIONS = 60, /* for mark_take() in a spin: more would tell nothing more */
-	SPIN_TURN = 200,        /* instructions, for spin_turn(); */
-	SPIN_ASKS = 1000,       /* for spin_asks_more(), through libraries */
+	SPIN_ASKS = 1000,       /* instructions, for spin_asks_more(), through libraries */
 };
 
 /* In a signal handler of the recording, uc the stopped upper context; only one thread at a time.  Goes on by
@@ -14,7 +13,7 @@ enum {
  * pauses, and changes nothing but a few counters; what it reads is in `spin`.  Of nested loops it is the outer one. */
 bool spin_here(ucontext_t *uc, struct spin *spin, unsigned instructions);
 /* The same for one turn, from uc back to where it stands. */
-bool spin_turn(ucontext_t *uc, struct spin *spin);
+bool spin_turn(ucontext_t *uc, struct spin *spin, unsigned instructions);
 /* A turn with events in it.  Begins it, after an answer; returns its number. */
 unsigned spin_asks(const ucontext_t *uc);
 /* Then, after each answer: goes on to the instruction at `place`, which asks for the next one.  False: the thread does
@@ -27,8 +26,8 @@ bool spin_asks_again(unsigned turn, const ucontext_t *uc, struct spin *spin);
 void spin_know_map(void);
 void spin_map_stays(void);
 /* A place that the last turn found by spin_here() passes once: the i-th best to meet the spin at next time.  0: no
- * more. */
-uint64_t spin_place(unsigned i);
+ * more.  instructions: no turn is longer. */
+uint64_t spin_place(unsigned i, unsigned *instructions);
 /* Takes the words' present values. */
 void spin_begins(struct spin *spin);
 /* True: one of the words has changed. */

@@ -311,24 +311,33 @@ bool baton_of_use(void)
 	return t;
 }
 
+/* In one step: else the next thread would find nobody waiting, and spin without giving way.  False: there is none. */
+static bool hand_over(struct thread *self, bool any)
+{
+	self->yield = false;
+	lock();
+	struct thread *next = take_out(any);
+	if (next) {
+		join(self);
+		if (!next->looked)
+			look_begin(next); /* its own look of before may still be on its way, which does no harm */
+		baton.holder = next;
+		clocks_ask();
+		if (any)
+			spin_sites_wake();
+	}
+	unlock();
+	if (next)
+		wake(next);
+	return next;
+}
+
 void baton_pass(void)
 {
-	struct thread *self = thread_self(), *next;
-	self->yield = false;
+	struct thread *self = thread_self();
 	self->spun = true;
-	lock();
-	next = take_out(false);
-	if (!next) {
-		unlock();
+	if (!hand_over(self, false))
 		return;
-	}
-	join(self);
-	if (!next->looked)
-		look_begin(next); /* its own look of before may still be on its way, which does no harm */
-	baton.holder = next;
-	clocks_ask();
-	unlock();
-	wake(next);
 	const uint64_t since = monotonic_ns();
 	if (!awake(self)) {
 		wait_for_turn(self, lower.opt.slice_ms);
@@ -380,11 +389,11 @@ const struct spin *baton_spin(const struct spin *changes)
 
 void baton_yield(void)
 {
-	thread_self()->yield = false;
-	if (!baton.head)
-		return;
-	baton_give();
-	baton_take();
+	if (needed() && hand_over(thread_self(), true)) {
+		wait_for_turn(thread_self(), lower.opt.slice_ms);
+		if (!thread_self()->stands_in)
+			thread_traps();
+	}
 }
 
 void baton_rest(void)

@@ -89,7 +89,7 @@ static void pick_places(void)
 	for (unsigned n = 0; n < PLACES; n++) {
 		const uint64_t place = access_from(&f, begin + chance_below(size));
 		if (place && !spin_site_at(place))
-			spin_site_add(place, true);
+			spin_site_add(place, 0);
 	}
 }
 

@@ -394,8 +394,10 @@ void signals_async(int sig, siginfo_t *info, void *ctx)
 		if (self->carrier == lower.pid)
 			signal_to_kernel(signals_wait_in_kernel() & self->upper.sigmask);
 	}
-	if (RDB_RUNS_UPPER(UC_PC(uc)))
+	if (RDB_RUNS_UPPER(UC_PC(uc))) {
 		memcpy(&uc->uc_sigmask, &self->kernel_mask, sizeof(self->kernel_mask));
+		spin_sites_enter(uc);
+	}
 	thread_pointer_set(upper ? self->upper.tls : fs);
 }
 

@@ -20,8 +20,9 @@
 void spins_known(void)
 {
 	uint64_t pc;
-	for (unsigned i = 0; (pc = spin_place(i)); i++)
-		if (spin_site_at(pc) || spin_site_add(pc, false))
+	unsigned turn;
+	for (unsigned i = 0; (pc = spin_place(i, &turn)); i++)
+		if (spin_site_at(pc) || spin_site_add(pc, turn))
 			return;
 }
 
@@ -94,7 +95,7 @@ static bool late(struct thread *self, struct spin_site *site, ucontext_t *uc)
 static bool look(struct thread *self, struct spin_site *site, ucontext_t *uc)
 {
 	spin_know_map();
-	const bool waits = spin_turn(uc, &self->spin), use = waits && baton_of_use();
+	const bool waits = spin_turn(uc, &self->spin, spin_site_turn(site)), use = waits && baton_of_use();
 	if (use || !waits)
 		spin_site_of_use(site, use);
 	if (use) {
@@ -110,7 +111,7 @@ uint64_t spins_arrived(ucontext_t *uc, uint64_t tls)
 	struct thread *self = thread_self();
 	struct spin_site *site = spin_site_arrived(uc);
 	self->upper.tls = tls;
-	const bool chance = spin_site_by_chance(site);
+	const bool chance = !spin_site_turn(site);
 	if (recording() && hot_context_will_do(self) && spin_site_arrivals(site) &&
 	    (chance ? threads_alive() > 1 : baton_wanted())) {
 		struct hot_outer outer = hot_enter(self, uc);

@@ -15,9 +15,10 @@
 
 struct spin_site;
 
-/* Patches pc, in text that the program does not write to.  chance: picked at random.  False: not possible there. */
-bool spin_site_add(uint64_t pc, bool chance);
-bool spin_site_by_chance(const struct spin_site *s);
+/* Patches pc, in text that the program does not write to.  turn: instructions of a turn of the spin at most; 0: the
+ * place was picked at random.  False: not possible there. */
+bool spin_site_add(uint64_t pc, unsigned turn);
+unsigned spin_site_turn(const struct spin_site *s);
 bool spin_site_at(uint64_t pc);
 /* Call when uc came through the gate: makes it the program's own context, at the site.  The site is quiet until
  * spin_sites_wake(). */
@@ -26,7 +27,8 @@ struct spin_site *spin_site_arrived(ucontext_t *uc);
 uint64_t spin_site_arrivals(struct spin_site *s);
 /* Lets uc go on; at a displaced instruction it continues in the copy. */
 void spin_site_leads_on(struct spin_site *s, ucontext_t *uc);
-/* The spin at the site was examined: the site is not quiet any more, unless it has often been in vain. */
+/* The spin at the site was examined: the site is not quiet any more, but each time in vain doubles the arrivals that
+ * pass before it is examined again. */
 void spin_site_of_use(struct spin_site *s, bool waits);
 void spin_sites_wake(void);
 /* Counts an instruction that emulate() has carried out. */
@@ -36,6 +38,8 @@ extern unsigned spin_sites_count;
 
 /* If uc is in a stub: makes it the equivalent context without stubs. */
 void spin_sites_leave(ucontext_t *uc);
+/* If uc is to continue in the middle of a patch: it continues in the copy. */
+void spin_sites_enter(ucontext_t *uc);
 /* A fault caused by a jump into the middle of a patch: uc continues in the copy.  False: another fault. */
 bool spin_sites_fault(ucontext_t *uc);
 /* Removes all sites, when nothing is recorded any more. */

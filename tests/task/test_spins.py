@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import deadlines
@@ -10,6 +11,9 @@ import pytest
 from alone import record
 from conftest import Build, Rdb, replay_agrees
 from spinning import PROGRAM, SLICE_MS, STEPS, gives_way
+
+from rdb.recording import open_job
+from rdb.recording.log.record import Note
 
 RECORDINGS = 2
 EVENTS_A_TURN = 40
@@ -34,6 +38,21 @@ ATOMIC_WAYS = [
 @pytest.mark.parametrize("kernel", STEPS)
 def test_whoever_spins_gives_way(kernel: str, flag: str, build: Build, rdb: Rdb) -> None:
     gives_way(build(PROGRAM, flag, "-fopenmp"), kernel, rdb)
+
+
+def test_a_loop_that_seldom_spins_is_known(build: Build, rdb: Rdb) -> None:
+    """The flag is mostly there at the first look, and the first thread jumps over the loop."""
+    program = build(PROGRAM, "-O2", "-fopenmp")
+    done = rdb("run", "--slice", SLICE_MS, "--name", "lu", "--", program, "lu", 60, 2)
+    assert done.returncode == 0, done.stderr
+    stops = Counter(
+        chunk.note
+        for record in open_job("lu").rank(0).records()
+        for chunk in record.chunks
+        if record.thread == 2 and chunk.note in (Note.COUNTED, Note.MARK)
+    )
+    assert stops[Note.COUNTED] > 2 * stops[Note.MARK] > 0
+    replay_agrees(rdb, "lu")
 
 
 @pytest.mark.parametrize("flag", ["-O0", "-O2"])

@@ -20,7 +20,7 @@ enum {
 	DATA_PAGES = 2,
 	ROOM = 448,
 	BEFORE = 8,
-	IN_VAIN = 16,
+	IN_VAIN = 10,
 	FAULTS = 8
 };
 static const int64_t UNKNOWN = 1ll << 60;
@@ -35,8 +35,8 @@ static const struct {
 };
 
 struct spin_site {
-	bool gone;   /* the text or the patch is gone; the stub stays */
-	bool chance; /* picked at random */
+	bool gone;     /* the text or the patch is gone; the stub stays */
+	unsigned turn; /* as in spin_site_add() */
 	uint8_t own[PATCH];
 	uint64_t entry;
 	unsigned in_vain, faults;
@@ -75,17 +75,29 @@ static bool is_free(uint64_t entry)
 	return true;
 }
 
+/* The lowest distance from `rel` on at which the byte that `shift` selects faults as an instruction. */
+static int64_t distance_that_faults(int64_t rel, unsigned shift)
+{
+	while (!trampoline_byte_faults((uint8_t)(rel >> shift)))
+		rel = ((rel >> shift) + 1) * ((int64_t)1 << shift);
+	return rel;
+}
+
 /* Chooses an entry such that the bytes of the jump's distance fault as instructions wherever a displaced one began; 0:
  * none. */
 static uint64_t entry_for(const struct plan *p, uint64_t area)
 {
-	for (uint64_t e = area + DATA_PAGES * RDB_PAGE + BEFORE; e + ROOM < area + AREA; e++) {
-		const int64_t rel = (int64_t)(e - (p->pc + PATCH));
-		bool good = rel == (int32_t)rel && e >= p->low && e <= p->high;
-		for (unsigned k = 1; good && k < p->n; k++)
-			good = trampoline_byte_faults((uint8_t)(rel >> (8 * (p->from[k] - p->pc - 1))));
-		if (good && is_free(e))
+	const uint64_t from = p->pc + PATCH;
+	uint64_t e = area + DATA_PAGES * RDB_PAGE + BEFORE, before;
+	e = e > p->low ? e : p->low;
+	while (e + ROOM < area + AREA && e <= p->high && (int64_t)(e - from) == (int32_t)(e - from)) {
+		before = e;
+		for (unsigned k = 1; k < p->n; k++)
+			e = from +
+			    (uint64_t)distance_that_faults((int64_t)(e - from), 8 * (unsigned)(p->from[k] - p->pc - 1));
+		if (e == before && is_free(e))
 			return e;
+		e += e == before;
 	}
 	return 0;
 }
@@ -165,18 +177,18 @@ bool spin_site_at(uint64_t pc)
 	return site_at(pc);
 }
 
-bool spin_site_by_chance(const struct spin_site *s)
+unsigned spin_site_turn(const struct spin_site *s)
 {
-	return s->chance;
+	return s->turn;
 }
 
-bool spin_site_add(uint64_t pc, bool chance)
+bool spin_site_add(uint64_t pc, unsigned turn)
 {
 	struct spin_site *s = &sites[spin_sites_count];
 	uint8_t jump[PATCH] = {0xe9};
-	if (chance ? chances == CHANCES : spin_sites_count - chances == SPINS)
+	if (turn ? spin_sites_count - chances == SPINS : chances == CHANCES)
 		return false;
-	*s = (struct spin_site){.chance = chance};
+	*s = (struct spin_site){.turn = turn};
 	if (jumped_into(pc) || !plan_stub(s, pc))
 		return false;
 	write_stub(s);
@@ -187,7 +199,7 @@ bool spin_site_add(uint64_t pc, bool chance)
 		return false;
 	patch_add(PATCH_SPIN, pc, PATCH, s->own, jump);
 	spin_sites_count++;
-	chances += chance;
+	chances += !turn;
 	return true;
 }
 
@@ -223,20 +235,19 @@ uint64_t spin_site_arrivals(struct spin_site *s)
 
 void spin_site_leads_on(struct spin_site *s, ucontext_t *uc)
 {
-	const uint64_t pc = uc_pc(uc);
-	if (!stands(s))
+	if (uc_pc(uc) != s->plan.pc || !stands(s)) {
+		spin_sites_enter(uc);
 		return;
-	if (pc == s->plan.pc)
-		++*carried_out(s);
-	for (unsigned i = 0; i < s->plan.n; i++)
-		if (s->plan.from[i] == pc)
-			uc->uc_mcontext.gregs[REG_RIP] = (greg_t)s->plan.copy[i];
+	}
+	++*carried_out(s);
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)s->plan.copy[0];
 }
 
 void spin_site_of_use(struct spin_site *s, bool waits)
 {
 	s->in_vain = waits ? 0 : s->in_vain + (s->in_vain < IN_VAIN);
-	s->data->quiet = s->in_vain == IN_VAIN;
+	s->data->skip = (1u << s->in_vain) - 1;
+	s->data->quiet = 0;
 }
 
 void spin_sites_wake(void)
@@ -263,6 +274,23 @@ void spin_sites_leave(ucontext_t *uc)
 			return;
 }
 
+static bool enter(struct spin_site *s, ucontext_t *uc)
+{
+	for (unsigned k = 1; k < s->plan.n; k++)
+		if (s->plan.from[k] == uc_pc(uc) && uc_pc(uc) < s->plan.pc + PATCH && stands(s)) {
+			uc->uc_mcontext.gregs[REG_RIP] = (greg_t)s->plan.copy[k];
+			return true;
+		}
+	return false;
+}
+
+void spin_sites_enter(ucontext_t *uc)
+{
+	unsigned i = 0;
+	while (i < spin_sites_count && !enter(&sites[i], uc))
+		i++;
+}
+
 static void lift(struct spin_site *s)
 {
 	if (!patches_write(s->plan.pc, s->own, PATCH))
@@ -273,15 +301,12 @@ static void lift(struct spin_site *s)
 
 bool spin_sites_fault(ucontext_t *uc)
 {
-	const uint64_t pc = uc_pc(uc);
 	for (unsigned i = 0; i < spin_sites_count; i++)
-		for (unsigned k = 1; k < sites[i].plan.n; k++)
-			if (sites[i].plan.from[k] == pc && pc < sites[i].plan.pc + PATCH && stands(&sites[i])) {
-				uc->uc_mcontext.gregs[REG_RIP] = (greg_t)sites[i].plan.copy[k];
-				if (++sites[i].faults == FAULTS)
-					lift(&sites[i]);
-				return true;
-			}
+		if (enter(&sites[i], uc)) {
+			if (++sites[i].faults == FAULTS)
+				lift(&sites[i]);
+			return true;
+		}
 	return false;
 }
 

@@ -207,9 +207,26 @@ void code_count_since(struct code *c, const uint64_t *event)
 
 void code_unless_quiet(struct code *c, const uint8_t *hit)
 {
-	step(c, LEAVE_BACK, RESTORE_RCX | UNCOUNT, 0);
+	enum { BOTH = RESTORE_RCX | UNCOUNT };
+	uint8_t *awake, *on;
+
+	step(c, LEAVE_BACK, BOTH, 0);
 	move_data(c, false, RCX, &c->data->quiet);
+	step(c, LEAVE_BACK, BOTH, 0);
+	BYTES(c, 0xe3, 0); /* jrcxz awake */
+	awake = c->at;
+	step(c, LEAVE_BACK, BOTH, 0);
+	BYTES(c, 0xeb, 0); /* jmp on */
+	on = c->at;
+	awake[-1] = (uint8_t)(c->at - awake);
+	step(c, LEAVE_BACK, BOTH, 0);
+	move_data(c, false, RCX, &c->data->skip);
 	code_if_zero(c, hit, UNCOUNT);
+	step(c, LEAVE_BACK, BOTH, 0);
+	BYTES(c, 0x48, 0x8d, 0x49, 0xff); /* lea -1(%rcx), %rcx */
+	step(c, LEAVE_BACK, BOTH, 0);
+	move_data(c, true, RCX, &c->data->skip);
+	on[-1] = (uint8_t)(c->at - on);
 }
 
 void code_leave(struct code *c, uint64_t gate)

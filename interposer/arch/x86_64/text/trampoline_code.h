@@ -20,8 +20,9 @@ struct plan {
 /* Shared by trampoline code and handlers, on a page without code (a store near executed code is slow). */
 struct trampoline_data {
 	uint64_t rcx, rax, target;
-	int64_t left;          /* counts up to 0; in spin_sites.c: arrivals since that event */
-	uint64_t event, quiet; /* in spin_sites.c: the event; nonzero: arrivals just continue */
+	int64_t left; /* counts up to 0; in spin_sites.c: arrivals since that event */
+	/* in spin_sites.c: the event; nonzero: arrivals just continue; so many more do */
+	uint64_t event, quiet, skip;
 };
 
 enum { RESTORE_RCX = 1, RESTORE_RAX = 2, UNCOUNT = 4 };
