@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import deadlines
 import pytest
-from conftest import Build, run_rdb
+from conftest import Build, Rdb, run_rdb
 from events import events_called
 from trees import Recorded
 
@@ -106,3 +107,39 @@ def test_descriptors_changed_by_rare_calls(tmp_path: Path, build: Build) -> None
     branch = recorded.restart(recorded.events("getppid")[0])
     recorded.restart(recorded.events("getppid")[1])
     recorded.restart(events_called(branch.rank(0), "getppid")[0], branch.path.name)
+
+
+MOVES = [
+    *("copy", "copy-at", "copy-within", "send", "send-at", "splice", "splice-at", "tee", "memory"),
+    *("allocate", "hole", "write-at", "write-here", "write-end", "write-end-at"),
+    *("read-here", "read-at"),
+]
+
+
+@pytest.mark.parametrize("closed", [(), ("closed",)], ids=["open", "closed"])
+@pytest.mark.parametrize("way", MOVES)
+def test_what_was_moved_without_read_and_write(
+    way: str, closed: tuple[str, ...], build: Build, rdb: Rdb, tmp_path: Path
+) -> None:
+    program = build("live_moved.c", "-O1")
+    native = deadlines.native([program, way, *closed], cwd=tmp_path)
+    recorded = rdb("run", "--name", "moved", "--", program, way, *closed, cwd=tmp_path)
+    assert (recorded.returncode, recorded.stdout) == (0, native.stdout), recorded.stderr
+    (mark,) = events_called(open_job("moved").rank(0), "getppid")
+    branch = rdb("restart", "moved", "--at", mark, cwd=tmp_path)
+    assert (branch.returncode, branch.stdout) == (0, native.stdout), branch.stderr
+    assert "not known" not in branch.stderr
+
+
+@pytest.mark.parametrize("closed", [(), ("closed",)], ids=["open", "closed"])
+def test_a_copy_of_a_file_that_was_there(closed: tuple[str, ...], build: Build, rdb: Rdb) -> None:
+    """A replay does not know its bytes: refused while it is open, else the recording has it."""
+    program = build("live_copies.c", "-O1")
+    recorded = rdb("run", "--name", "copies", "--", program, *closed)
+    assert recorded.returncode == 0, recorded.stderr
+    (mark,) = events_called(open_job("copies").rank(0), "getppid")
+    branch = rdb("restart", "copies", "--at", mark)
+    if closed:
+        assert (branch.returncode, branch.stdout) == (0, recorded.stdout), branch.stderr
+    else:
+        assert branch.returncode == 125 and "that a restart cannot repeat" in branch.stderr

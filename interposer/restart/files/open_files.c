@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "restart/base/cut.h"
 #include "restart/files/fd_paths.h"
+#include "restart/files/moves.h"
 #include "restart/copies/mapped_files.h"
 #include "restart/copies/own_attributes.h"
 #include "restart/copies/own_files.h"
@@ -57,114 +58,6 @@ static void opened(const struct event *ev, int dirfd, const char *path, unsigned
 	open_put(ev->result, f, flags & O_CLOEXEC);
 }
 
-/* Adds an operation on a description that several processes have to its stream. */
-static void told(const struct opened *f, const void *bytes, uint64_t done, bool writing, const uint64_t *where)
-{
-	if (f->kind == PIPE || f->kind == EVENT)
-		stream_moved(f->shared, bytes, done, writing);
-	else if (!writing && !where)
-		stream_add(f->shared, OP_READ, &done, sizeof(done));
-	else if (writing && where)
-		stream_add_at(f->shared, *where, bytes, done);
-	else if (writing)
-		stream_add(f->shared, f->flags & O_APPEND ? OP_APPEND : OP_WRITE, bytes, done);
-}
-
-static bool is_file(const struct opened *f)
-{
-	return f->kind == FILE_READ || f->kind == FILE_WRITTEN;
-}
-
-static void moved(const struct event *ev, struct opened *f, const void *bytes, uint64_t done, bool writing,
-		  const uint64_t *where)
-{
-	uint64_t offset = where ? *where : f->offset;
-	if (f->shared && (is_file(f) || f->kind == PIPE || f->kind == EVENT)) {
-		told(f, bytes, done, writing, where);
-		return;
-	}
-	switch (f->kind) {
-	case FILE_WRITTEN:
-		if (writing) {
-			if (f->flags & O_APPEND)
-				offset = copy_end(f);
-			copy_write(f, offset, bytes, done);
-		}
-		/* fallthrough */
-	case FILE_READ:
-		if (!where)
-			f->offset = offset + done;
-		break;
-	case PIPE: {
-		uint8_t **have = &open_table.pipes[f->pipe].bytes;
-		size_t *len = &open_table.pipes[f->pipe].len;
-		if (writing) {
-			uint8_t *more = realloc(*have, *len + done);
-			if (!more || *len + done > PIPE_ROOM)
-				live_refuse("more than %d bytes are in one of its pipes", PIPE_ROOM);
-			memcpy(more + *len, bytes, done);
-			*have = more;
-			*len += done;
-		} else {
-			done = done < *len ? done : *len;
-			*len -= done;
-			memmove(*have, *have + done, *len);
-		}
-		break;
-	}
-	case EVENT: {
-		uint64_t value;
-		memcpy(&value, bytes, sizeof(value));
-		f->count += writing ? value : -value;
-		break;
-	}
-	case TIMER: {
-		uint64_t expired;
-		memcpy(&expired, bytes, sizeof(expired));
-		f->count += expired;
-		if (f->shared)
-			stream_add(f->shared, OP_READ, &expired, sizeof(expired));
-		break;
-	}
-	case SOCKET: socket_moved(socket_of(f), bytes, done, writing); break;
-	default: break;
-	}
-}
-
-static void sought(struct opened *f, uint64_t offset)
-{
-	if (f && f->shared && is_file(f))
-		stream_add(f->shared, OP_SEEK, &offset, sizeof(offset));
-	else if (f)
-		f->offset = offset;
-}
-
-static void moved_parts(const struct event *ev, bool writing, const uint64_t *where)
-{
-	const struct iovec *iov = (const void *)A(1);
-	struct opened *f = open_at(A(0));
-	uint64_t left = (uint64_t)ev->result, offset = where ? *where : 0;
-	for (uint64_t i = 0; f && i < A(2) && left; i++) {
-		uint64_t n = iov[i].iov_len < left ? iov[i].iov_len : left;
-		moved(ev, f, iov[i].iov_base, n, writing, where ? &offset : NULL);
-		offset += n;
-		left -= n;
-	}
-}
-
-static void listed(const struct event *ev, struct opened *f)
-{
-	const char *entries = (const char *)A(1);
-	uint64_t offset = 0;
-	uint16_t size;
-	for (int64_t i = 0; f && i < ev->result; i += size) { /* getdents(2): d_off is the offset of the next entry */
-		memcpy(&size, entries + i + 16, sizeof(size));
-		memcpy(&offset, entries + i + 8, sizeof(offset));
-	}
-	if (ev->result > 0)
-		sought(f, offset);
-}
-
 static void set_flags(struct opened *f, unsigned flags)
 {
 	f->flags = flags;
@@ -195,19 +88,6 @@ static void controlled(const struct event *ev)
 	}
 }
 
-/* The descriptor is read or written in a way that is not followed: it cannot be made again, if it is open at the cut. */
-static void not_followed(const struct event *ev, uint64_t fd)
-{
-	struct opened *f = open_at(fd);
-	if (!f || !(is_file(f) || f->kind == PIPE || f->kind == SOCKET))
-		return;
-	f->call = ev->nr;
-	if (f->kind == FILE_WRITTEN)
-		snprintf(f->why, sizeof(f->why), "it was written by a system call that a restart cannot repeat");
-	else
-		f->kind = OTHER;
-}
-
 /* fs/ioctl.c, do_vfs_ioctl: what fcntl(2) does, too */
 static void controlled_by_ioctl(const struct event *ev)
 {
@@ -216,7 +96,7 @@ static void controlled_by_ioctl(const struct event *ev)
 		return;
 	switch ((unsigned)A(1)) {
 	case FICLONE:
-	case FICLONERANGE: not_followed(ev, A(0)); break;
+	case FICLONERANGE: moves_unknown(ev, f); break;
 	case FIOCLEX: open_table.number[A(0)].cloexec = true; break;
 	case FIONCLEX: open_table.number[A(0)].cloexec = false; break;
 	case FIONBIO:
@@ -315,33 +195,6 @@ static void made_unknown(const struct event *ev)
 		other(ev, made[i], false);
 }
 
-static void cut(struct opened *f, uint64_t len)
-{
-	if (f->shared)
-		stream_add(f->shared, OP_CUT, &len, sizeof(len));
-	else if (ftruncate(f->copy, (off_t)len))
-		live_refuse("%s: its copy cannot be truncated: %s", f->path, strerror(errno));
-	else
-		own_attributes_written(f->copy);
-}
-
-static void cut_by_path(const char *path, uint64_t len)
-{
-	char full[4096];
-	open_whole_path(AT_FDCWD, path, full, true);
-	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
-		if (f->kind == FILE_WRITTEN && !strcmp(f->path, full)) {
-			cut(f, len);
-			return;
-		}
-	struct opened closed = {.copy = own_copy_named(AT_FDCWD, full, false)};
-	if (closed.copy < 0)
-		return;
-	strcpy(closed.path, full);
-	cut(&closed, len);
-	close(closed.copy);
-}
-
 /* epoll_ctl(2): what has reported an event, and was watched for one alone, is watched for none. */
 static void reported(const struct event *ev)
 {
@@ -365,156 +218,245 @@ static void reported(const struct event *ev)
 	}
 }
 
+static void opens(const struct event *ev)
+{
+	opened(ev, AT_FDCWD, (const char *)A(0), (unsigned)A(1));
+}
+
+static void opens_at(const struct event *ev)
+{
+	opened(ev, (int)A(0), (const char *)A(1), (unsigned)A(2));
+}
+
+static void creates(const struct event *ev)
+{
+	opened(ev, AT_FDCWD, (const char *)A(0), O_WRONLY | O_CREAT | O_TRUNC);
+}
+
+static void closes(const struct event *ev)
+{
+	open_drop(A(0));
+}
+
+static void closes_range(const struct event *ev)
+{
+	for (uint64_t fd = A(0); fd <= A(1) && fd < NUMBERS; fd++)
+		if (A(2) & 4 /* CLOSE_RANGE_CLOEXEC */)
+			open_table.number[fd].cloexec = true;
+		else
+			open_drop(fd);
+}
+
+static void copies_number(const struct event *ev)
+{
+	struct opened *f = open_at(A(0));
+	if (f)
+		open_put(ev->result, f, false);
+}
+
+static void takes_number(const struct event *ev)
+{
+	struct opened *f = open_at(A(0));
+	const bool cloexec = ev->nr == SYS_dup3 && A(2) & O_CLOEXEC;
+	if (f && A(0) != A(1))
+		open_put(ev->result, f, cloexec);
+	else if (A(0) != A(1)) /* one that it has from its launcher */
+		other(ev, ev->result, cloexec);
+}
+
+static void maps(const struct event *ev)
+{
+	struct opened *f = !(A(3) & MAP_ANONYMOUS) && A(3) & MAP_SHARED ? open_at(A(4)) : NULL;
+	if (!f)
+		return;
+	f->mapped = true;
+	if (f->kind == FILE_WRITTEN)
+		mapped_file_made((uint64_t)ev->result, A(1), A(5), f);
+}
+
+static void makes_pipe(const struct event *ev)
+{
+	piped(ev, ev->nr == SYS_pipe2 ? (unsigned)A(1) : 0);
+}
+
+static void makes_eventfd(const struct event *ev)
+{
+	struct opened *f = open_make(EVENT, ev->nr == SYS_eventfd ? 0 : (unsigned)A(1));
+	f->count = A(0);
+	open_put(ev->result, f, ev->nr == SYS_eventfd2 && A(1) & EFD_CLOEXEC);
+}
+
+static void makes_epoll(const struct event *ev)
+{
+	open_put(ev->result, open_make(EPOLL, 0), ev->nr == SYS_epoll_create1 && A(0) & EPOLL_CLOEXEC);
+}
+
+static void makes_timer(const struct event *ev)
+{
+	struct opened *f = open_make(TIMER, (unsigned)A(1));
+	f->clock = (int)A(0);
+	open_put(ev->result, f, A(1) & TFD_CLOEXEC);
+}
+
+static void sets_timer(const struct event *ev)
+{
+	struct opened *f = open_at(A(0));
+	if (!f)
+		return;
+	memcpy(&f->timer, (const void *)A(2), sizeof(f->timer));
+	timerfd_flags(f, A(1));
+	f->since_ns = replay_now_ns();
+	f->count = 0;
+	if (f->shared)
+		timerfd_told(f);
+}
+
+static void makes_signalfd(const struct event *ev)
+{
+	const bool another_mask = (int)A(0) != -1;
+	const unsigned flags = ev->nr == SYS_signalfd4 ? (unsigned)A(3) : 0;
+	struct opened *f = another_mask ? open_at((unsigned)A(0)) : open_make(SIGNALS, flags);
+	if (f)
+		memcpy(&f->mask, (const void *)A(1), sizeof(f->mask));
+	if (!another_mask)
+		open_put(ev->result, f, flags & SFD_CLOEXEC);
+}
+
+static void makes_socket(const struct event *ev)
+{
+	other(ev, ev->result, A(1) & O_CLOEXEC);
+}
+
+static void makes_other(const struct event *ev)
+{
+	other(ev, ev->result, true);
+}
+
+static void renames(const struct event *ev)
+{
+	named_anew(AT_FDCWD, A(0), AT_FDCWD, A(1));
+}
+
+static void renames_at(const struct event *ev)
+{
+	named_anew((int)A(0), A(1), (int)A(2), A(3));
+}
+
+static void links(const struct event *ev)
+{
+	linked(AT_FDCWD, A(0), AT_FDCWD, A(1));
+}
+
+static void links_at(const struct event *ev)
+{
+	linked((int)A(0), A(1), (int)A(2), A(3));
+}
+
+static void deletes(const struct event *ev)
+{
+	deleted(AT_FDCWD, A(0));
+}
+
+static void deletes_at(const struct event *ev)
+{
+	deleted((int)A(0), A(1));
+}
+
+static void goes_to(const struct event *ev)
+{
+	if (chdir((const char *)A(0)))
+		live_refuse("%s: %s", (const char *)A(0), strerror(errno));
+}
+
+static void goes_to_opened(const struct event *ev)
+{
+	const struct opened *f = open_at(A(0));
+	if (!f || chdir(f->path))
+		live_refuse("its working directory, set with fchdir(2), cannot be found again");
+}
+
+static void sets_umask(const struct event *ev)
+{
+	umask((mode_t)A(0));
+}
+
+static void others(const struct event *ev)
+{
+	made_unknown(ev);
+	own_attributes_syscall(ev);
+}
+
 void open_files_syscall(const struct event *ev)
 {
-	struct opened *f;
+	static void (*const calls[])(const struct event *ev) = {
+		[SYS_open] = opens,
+		[SYS_openat] = opens_at,
+		[SYS_creat] = creates,
+		[SYS_close] = closes,
+		[SYS_close_range] = closes_range,
+		[SYS_dup] = copies_number,
+		[SYS_dup2] = takes_number,
+		[SYS_dup3] = takes_number,
+		[SYS_fcntl] = controlled,
+		[SYS_ioctl] = controlled_by_ioctl,
+		[SYS_read] = moves_read,
+		[SYS_write] = moves_write,
+		[SYS_pwrite64] = moves_write_at,
+		[SYS_readv] = moves_read_parts,
+		[SYS_preadv2] = moves_read_parts,
+		[SYS_writev] = moves_write_parts,
+		[SYS_pwritev] = moves_write_parts,
+		[SYS_pwritev2] = moves_write_parts,
+		[SYS_vmsplice] = moves_memory,
+		[SYS_sendfile] = moves_between,
+		[SYS_splice] = moves_between,
+		[SYS_copy_file_range] = moves_between,
+		[SYS_tee] = moves_copied,
+		[SYS_lseek] = moves_sought,
+		[SYS_getdents] = moves_listed, /* d_off and d_reclen are at the same places */
+		[SYS_getdents64] = moves_listed,
+		[SYS_ftruncate] = moves_truncated,
+		[SYS_truncate] = moves_truncated_path,
+		[SYS_fallocate] = moves_allocated,
+		[SYS_mmap] = maps,
+		[SYS_pipe] = makes_pipe,
+		[SYS_pipe2] = makes_pipe,
+		[SYS_eventfd] = makes_eventfd,
+		[SYS_eventfd2] = makes_eventfd,
+		[SYS_epoll_create] = makes_epoll,
+		[SYS_epoll_create1] = makes_epoll,
+		[SYS_epoll_ctl] = watch,
+		[SYS_epoll_wait] = reported,
+		[SYS_epoll_pwait] = reported,
+		[SYS_epoll_pwait2] = reported,
+		[SYS_timerfd_create] = makes_timer,
+		[SYS_timerfd_settime] = sets_timer,
+		[SYS_signalfd] = makes_signalfd,
+		[SYS_signalfd4] = makes_signalfd,
+		[SYS_socket] = makes_socket,
+		[SYS_accept] = makes_other,
+		[SYS_accept4] = makes_other,
+		[SYS_inotify_init] = makes_other,
+		[SYS_inotify_init1] = makes_other,
+		[SYS_memfd_create] = makes_other,
+		[SYS_mq_open] = makes_other,
+		[SYS_pidfd_open] = makes_other,
+		[SYS_perf_event_open] = makes_other,
+		[SYS_openat2] = makes_other,
+		[SYS_rename] = renames,
+		[SYS_renameat] = renames_at,
+		[SYS_renameat2] = renames_at,
+		[SYS_link] = links,
+		[SYS_linkat] = links_at,
+		[SYS_unlink] = deletes,
+		[SYS_unlinkat] = deletes_at,
+		[SYS_chdir] = goes_to,
+		[SYS_fchdir] = goes_to_opened,
+		[SYS_umask] = sets_umask,
+	};
 	open_table_begin();
 	if (sockets_syscall(ev))
 		return;
-	switch (ev->nr) {
-	case SYS_open: opened(ev, AT_FDCWD, (const char *)A(0), (unsigned)A(1)); break;
-	case SYS_openat: opened(ev, (int)A(0), (const char *)A(1), (unsigned)A(2)); break;
-	case SYS_creat: opened(ev, AT_FDCWD, (const char *)A(0), O_WRONLY | O_CREAT | O_TRUNC); break;
-	case SYS_close: open_drop(A(0)); break;
-	case SYS_close_range:
-		for (uint64_t fd = A(0); fd <= A(1) && fd < NUMBERS; fd++)
-			if (A(2) & 4 /* CLOSE_RANGE_CLOEXEC */)
-				open_table.number[fd].cloexec = true;
-			else
-				open_drop(fd);
-		break;
-	case SYS_dup:
-		if ((f = open_at(A(0))))
-			open_put(ev->result, f, false);
-		break;
-	case SYS_dup2:
-	case SYS_dup3:
-		if ((f = open_at(A(0))) && A(0) != A(1))
-			open_put(ev->result, f, ev->nr == SYS_dup3 && A(2) & O_CLOEXEC);
-		else if (A(0) != A(1)) /* one that it has from its launcher */
-			other(ev, ev->result, ev->nr == SYS_dup3 && A(2) & O_CLOEXEC);
-		break;
-	case SYS_fcntl: controlled(ev); break;
-	case SYS_ioctl: controlled_by_ioctl(ev); break;
-	case SYS_read:
-		if ((f = open_at(A(0))))
-			moved(ev, f, (const void *)A(1), (uint64_t)ev->result, false, NULL);
-		break;
-	case SYS_write:
-		if ((f = open_at(A(0))))
-			moved(ev, f, (const void *)A(1), (uint64_t)ev->result, true, NULL);
-		break;
-	case SYS_pwrite64:
-		if ((f = open_at(A(0))))
-			moved(ev, f, (const void *)A(1), (uint64_t)ev->result, true, &A(3));
-		break;
-	case SYS_readv: moved_parts(ev, false, NULL); break;
-	case SYS_writev: moved_parts(ev, true, NULL); break;
-	case SYS_pwritev: moved_parts(ev, true, &A(3)); break;
-	case SYS_mmap:
-		f = NULL;
-		if (!(A(3) & MAP_ANONYMOUS) && A(3) & MAP_SHARED && (f = open_at(A(4))))
-			f->mapped = true;
-		if (f && f->mapped && f->kind == FILE_WRITTEN)
-			mapped_file_made((uint64_t)ev->result, A(1), A(5), f);
-		break;
-	case SYS_lseek: sought(open_at(A(0)), (uint64_t)ev->result); break;
-	case SYS_getdents: /* d_off and d_reclen are at the same places */
-	case SYS_getdents64: listed(ev, open_at(A(0))); break;
-	case SYS_ftruncate:
-		if ((f = open_at(A(0))) && f->kind == FILE_WRITTEN)
-			cut(f, A(1));
-		break;
-	case SYS_truncate: cut_by_path((const char *)A(0), A(1)); break;
-	case SYS_sendfile:
-		not_followed(ev, A(0));
-		f = open_at(A(1));
-		if (f && is_file(f) && !A(2))
-			moved(ev, f, NULL, (uint64_t)ev->result, false, NULL);
-		else if (f && !is_file(f))
-			not_followed(ev, A(1));
-		break;
-	case SYS_splice:
-	case SYS_copy_file_range:
-		not_followed(ev, A(0));
-		not_followed(ev, A(2));
-		break;
-	case SYS_tee: not_followed(ev, A(1)); break;
-	case SYS_vmsplice:
-	case SYS_preadv2:
-	case SYS_pwritev2:
-	case SYS_fallocate: not_followed(ev, A(0)); break;
-	case SYS_pipe: piped(ev, 0); break;
-	case SYS_pipe2: piped(ev, (unsigned)A(1)); break;
-	case SYS_eventfd:
-	case SYS_eventfd2:
-		f = open_make(EVENT, ev->nr == SYS_eventfd ? 0 : (unsigned)A(1));
-		f->count = A(0);
-		open_put(ev->result, f, ev->nr == SYS_eventfd2 && A(1) & EFD_CLOEXEC);
-		break;
-	case SYS_epoll_create:
-	case SYS_epoll_create1:
-		open_put(ev->result, open_make(EPOLL, 0), ev->nr == SYS_epoll_create1 && A(0) & EPOLL_CLOEXEC);
-		break;
-	case SYS_epoll_ctl: watch(ev); break;
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2: reported(ev); break;
-	case SYS_timerfd_create:
-		f = open_make(TIMER, (unsigned)A(1));
-		f->clock = (int)A(0);
-		open_put(ev->result, f, A(1) & TFD_CLOEXEC);
-		break;
-	case SYS_timerfd_settime:
-		if ((f = open_at(A(0)))) {
-			memcpy(&f->timer, (const void *)A(2), sizeof(f->timer));
-			timerfd_flags(f, A(1));
-			f->since_ns = replay_now_ns();
-			f->count = 0;
-			if (f->shared)
-				timerfd_told(f);
-		}
-		break;
-	case SYS_signalfd:
-	case SYS_signalfd4:
-		if ((int)A(0) != -1) { /* another mask for that one */
-			if ((f = open_at((unsigned)A(0))))
-				memcpy(&f->mask, (const void *)A(1), sizeof(f->mask));
-			break;
-		}
-		f = open_make(SIGNALS, ev->nr == SYS_signalfd4 ? (unsigned)A(3) : 0);
-		memcpy(&f->mask, (const void *)A(1), sizeof(f->mask));
-		open_put(ev->result, f, ev->nr == SYS_signalfd4 && A(3) & SFD_CLOEXEC);
-		break;
-	case SYS_socket: other(ev, ev->result, A(1) & O_CLOEXEC); break;
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_inotify_init:
-	case SYS_inotify_init1:
-	case SYS_memfd_create:
-	case SYS_mq_open:
-	case SYS_pidfd_open:
-	case SYS_perf_event_open:
-	case SYS_openat2: other(ev, ev->result, true); break;
-	case SYS_rename: named_anew(AT_FDCWD, A(0), AT_FDCWD, A(1)); break;
-	case SYS_renameat2:
-	case SYS_renameat: named_anew((int)A(0), A(1), (int)A(2), A(3)); break;
-	case SYS_link: linked(AT_FDCWD, A(0), AT_FDCWD, A(1)); break;
-	case SYS_linkat: linked((int)A(0), A(1), (int)A(2), A(3)); break;
-	case SYS_unlink: deleted(AT_FDCWD, A(0)); break;
-	case SYS_unlinkat: deleted((int)A(0), A(1)); break;
-	case SYS_chdir:
-		if (chdir((const char *)A(0)))
-			live_refuse("%s: %s", (const char *)A(0), strerror(errno));
-		break;
-	case SYS_fchdir:
-		if (!(f = open_at(A(0))) || chdir(f->path))
-			live_refuse("its working directory, set with fchdir(2), cannot be found again");
-		break;
-	case SYS_umask: umask((mode_t)A(0)); break;
-	default:
-		made_unknown(ev);
-		own_attributes_syscall(ev);
-		break;
-	}
+	const bool known = ev->nr < sizeof(calls) / sizeof(*calls) && calls[ev->nr];
+	(known ? calls[ev->nr] : others)(ev);
 }

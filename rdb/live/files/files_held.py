@@ -16,6 +16,7 @@ _OPENS = (2, 257, 85)
 WRITES = (1, 18, 20, 296, 328, 40, 275, 326, 285, 77)  # and ftruncate
 INTO = {275: 2, 326: 2}  # splice, copy_file_range: which argument is written to
 CALLS = (*_OPENS, *descriptors.CALLS)
+_BETWEEN = {40: (1, 0), 275: (0, 2), 326: (0, 2)}  # sendfile, splice, copy_file_range: from, to
 
 
 class Opening(NamedTuple):
@@ -56,6 +57,35 @@ def follow_number(numbers: dict[int, Opening], record: Record, path: Opening | N
         numbers[record.result] = path
     else:
         numbers.pop(record.result, None)
+
+
+def filled_from_elsewhere(recording: RankRecording, until: int) -> set[str]:
+    """Files into which calls by event UNTIL have copied from what this program had not open for
+    writing: a replay does not know these bytes (restart/files/moves.c).
+    """
+    found: set[str] = set()
+    index = recording.index
+    if not any(True for _ in index.of_calls(*_BETWEEN)):
+        return found
+    numbers: dict[int, Opening] = {}
+    paths = {
+        one.event: Opening(one.path, str(recording.path), one.event)
+        for one in changes_of(recording, 0)
+        if one.opens
+    }
+    for place in index.of_calls(*CALLS, *_BETWEEN):
+        record = index.record(place)
+        if record.event > until:
+            break
+        if record.result < 0:
+            continue
+        if record.nr not in _BETWEEN:
+            follow_number(numbers, record, paths.get(record.event))
+            continue
+        source, into = (record.args[k] for k in _BETWEEN[record.nr])
+        if into in numbers and source not in numbers:
+            found.add(numbers[into].path)
+    return found
 
 
 def held_by(node: Node, place: int) -> dict[int, Opening]:

@@ -20,14 +20,19 @@ from rdb.live.files.appended import appended
 from rdb.live.files.attributes import Attributes, attributes_of, give, owner_is_lost
 from rdb.live.files.copying import copy_bytes
 from rdb.live.files.files_before import Change, Content, Names, Was, changes_of, now, place_of
-from rdb.live.files.files_held import Opening, held, held_by, written_by_others
+from rdb.live.files.files_held import (
+    Opening,
+    filled_from_elsewhere,
+    held,
+    held_by,
+    written_by_others,
+)
 from rdb.live.tree.plan import TreePlan
 from rdb.live.tree.processes import Tree
 from rdb.private import make_directory, opener
 from rdb.recording import Job, RankRecording
 from rdb.recording.log.record import EndKind
 
-_NOT_FOLLOWED = (40, 275, 276, 285, 326, 327, 328)  # sendfile and similar calls, fallocate
 FOLDER, LIST, _RANKS = "later", "later-files", "later-ranks"
 _NAMES = "later-links"  # further names of copies, which the program does not know
 _OWN = re.compile(r"/rank-\d+/file-\d+-[^/]*$")
@@ -373,9 +378,8 @@ def _followed(
         or (one.before is not None and one.before.was is not Was.LOST)
         for one in before
     )
-    index = job.rank(rank).index
-    return known and not any(
-        index.brief(place)[1] <= events[rank] for place in index.of_calls(*_NOT_FOLLOWED)
+    return known and filled_from_elsewhere(job.rank(rank), events[rank]).isdisjoint(
+        one.path for one in before
     )
 
 
