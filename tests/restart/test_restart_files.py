@@ -143,3 +143,32 @@ def test_a_copy_of_a_file_that_was_there(closed: tuple[str, ...], build: Build, 
         assert (branch.returncode, branch.stdout) == (0, recorded.stdout), branch.stderr
     else:
         assert branch.returncode == 125 and "that a restart cannot repeat" in branch.stderr
+
+
+@pytest.mark.parametrize("way", ["temporary", "memory", "sealed"])
+def test_a_file_that_never_had_a_name(way: str, build: Build, rdb: Rdb, tmp_path: Path) -> None:
+    program = build("live_nameless.c")
+    native = deadlines.native([program, way], cwd=tmp_path)
+    recorded = rdb("run", "--name", "nameless", "--", program, way)
+    assert (recorded.returncode, recorded.stdout) == (0, native.stdout), recorded.stderr
+    for job in ("nameless", "nameless-branch-1"):
+        mark = events_called(open_job(job).rank(0), "getppid")[0]
+        branch = rdb("restart", job, "--at", mark)
+        assert (branch.returncode, branch.stdout) == (0, native.stdout), branch.stderr
+
+
+@pytest.mark.parametrize(
+    ("way", "why"),
+    [
+        ("linked", "was given one by linkat(2)"),
+        ("mapped", "a file in memory that is mapped"),
+        ("master", "a terminal"),
+        ("slave", "cannot be made again"),
+    ],
+)
+def test_what_cannot_be_made_again_is_refused(way: str, why: str, build: Build, rdb: Rdb) -> None:
+    recorded = rdb("run", "--name", "refused", "--", build("live_nameless.c"), way)
+    assert recorded.returncode == 0, recorded.stderr
+    mark = events_called(open_job("refused").rank(0), "getppid")[0]
+    branch = rdb("restart", "refused", "--at", mark)
+    assert branch.returncode in (1, 125) and why in branch.stderr, branch.stderr

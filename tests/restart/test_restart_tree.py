@@ -6,8 +6,10 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import Build, Rdb
+from events import events_called
 from trees import Recorded
 
 from rdb.recording import open_job
@@ -187,3 +189,23 @@ def test_calls_that_name_a_process(tmp_path: Path, build: Build, argument: tuple
     job = Recorded(tmp_path, str(build("live_own_pid.c", "-O1")), *argument)
     assert "process_vm_readv done\n" in job.said and "differs" not in job.said
     job.restart(job.events("getppid")[0])
+
+
+@pytest.mark.parametrize("way", ["open", "clone", "self"])
+def test_a_pidfd_names_the_same_process(way: str, build: Build, rdb: Rdb) -> None:
+    program = build("live_pidfd.c")
+    native = deadlines.native([program, way])
+    recorded = rdb("run", "--name", "pidfd", "--", program, way)
+    assert (recorded.returncode, recorded.stdout) == (0, native.stdout), recorded.stderr
+    for job in ("pidfd", "pidfd-branch-1"):
+        mark = events_called(open_job(job).rank(0), "getppid")[0]
+        branch = rdb("restart", job, "--at", mark)
+        assert (branch.returncode, branch.stdout) == (0, native.stdout), branch.stderr
+
+
+def test_a_pidfd_of_a_child_that_is_gone_is_refused(build: Build, rdb: Rdb) -> None:
+    recorded = rdb("run", "--name", "pidfd", "--", build("live_pidfd.c"), "gone")
+    assert recorded.returncode == 0, recorded.stderr
+    mark = events_called(open_job("pidfd").rank(0), "getppid")[0]
+    branch = rdb("restart", "pidfd", "--at", mark)
+    assert branch.returncode == 125 and "which is not there" in branch.stderr, branch.stderr

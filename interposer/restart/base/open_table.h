@@ -24,7 +24,8 @@ enum open_kind {
 	SOCKET,
 	FIFO,
 	OTHER,
-	MEMORY /* memfd_create(2) */
+	MEMORY, /* memfd_create(2) */
+	PROCESS /* pidfd_open(2) */
 };
 
 /* An open file description (open(2)): what dup(2) shares. */
@@ -37,7 +38,7 @@ struct opened {
 	int copy;       /* FILE_WRITTEN: the branch's copy; STANDARD: which */
 	uint32_t call;  /* OTHER: the call that made it */
 	uint64_t count; /* EVENT: its counter; TIMER: expirations that were read since it was set; PIPE: its size, if
-			 * that was set */
+			 * that was set; PROCESS: its id, as the program knows it */
 	bool read_end;  /* PIPE */
 	unsigned pipe;  /* PIPE: index in pipes; LIBRARY: the library's key; SOCKET: index in sockets */
 	uint64_t mask;  /* SIGNALS; MEMORY: its seals; TIMER: expirations not read yet (without a log) */

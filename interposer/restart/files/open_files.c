@@ -1,6 +1,7 @@
 #include "restart/files/open_files.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "answer/process.h"
+#include "base/user.h"
 #include "restart/base/cut.h"
 #include "restart/files/fd_paths.h"
 #include "restart/files/moves.h"
@@ -28,21 +31,43 @@
 #include "restart/copies/written_copies.h"
 #include "mpi/window_plan.h"
 #include "replay/replay.h"
+#include "task/thread.h"
+
+#ifndef MFD_NOEXEC_SEAL /* linux/memfd.h and linux/fcntl.h, Linux 6.3 */
+#define MFD_NOEXEC_SEAL 8U
+#define F_SEAL_EXEC 0x20
+#endif
 
 #define A(i) (ev->args[i])
+
+/* A file without a name: O_TMPFILE of open(2), memfd_create(2). */
+static struct opened *put_nameless(const struct event *ev, unsigned flags, bool cloexec)
+{
+	struct opened *f = open_make(FILE_WRITTEN, flags);
+	f->call = ev->nr;
+	strcpy(f->path, "nameless"); /* of its copy */
+	copy_new(f);
+	*f->path = 0;
+	open_put(ev->result, f, cloexec);
+	return f;
+}
 
 static void opened(const struct event *ev, int dirfd, const char *path, unsigned flags)
 {
 	char full[4096];
 	struct stat st;
 	size_t len = 0;
+	if ((flags & O_TMPFILE) == O_TMPFILE) {
+		put_nameless(ev, flags & ~(unsigned)O_TMPFILE, flags & O_CLOEXEC);
+		return;
+	}
 	if (fd_path_opened(ev, fd_path(path), flags, &path))
 		return;
 	open_whole_path(dirfd, path, full, true); /* a missing directory counts only if the file is open at the cut */
 	bool there = stat(full, &st) == 0, written = (flags & O_ACCMODE) != O_RDONLY;
 	written &= strncmp(full, WINDOW_FILES, strlen(WINDOW_FILES)) != 0; /* shared memory is handled elsewhere */
 	struct opened *f = open_make(written && !(there && !S_ISREG(st.st_mode)) ? FILE_WRITTEN : FILE_READ, flags);
-	if ((flags & O_TMPFILE) == O_TMPFILE || !strncmp(full, "/proc/", 6) || !strncmp(full, "/dev/pts/", 9)) {
+	if (!strncmp(full, "/proc/", 6) || !strncmp(full, "/dev/pts/", 9) || !strcmp(full, "/dev/ptmx")) {
 		f->kind = OTHER;
 		f->call = ev->nr;
 	}
@@ -82,10 +107,18 @@ static void controlled(const struct event *ev)
 			pipe_fill(f->made, NULL, 0, f->count);
 		break;
 	case F_SETFD: open_table.number[A(0)].cloexec = A(2) & FD_CLOEXEC; break;
+	case F_ADD_SEALS: f->mask |= A(2); break;
 	case F_SETFL:
 		set_flags(f, (f->flags & (O_ACCMODE | O_TRUNC | O_EXCL)) | ((unsigned)A(2) & ~(unsigned)O_ACCMODE));
 		break;
 	}
+}
+
+static void other(const struct event *ev, int64_t fd, bool cloexec)
+{
+	struct opened *f = open_make(OTHER, 0);
+	f->call = ev->nr;
+	open_put(fd, f, cloexec);
 }
 
 /* fs/ioctl.c, do_vfs_ioctl: what fcntl(2) does, too */
@@ -97,6 +130,7 @@ static void controlled_by_ioctl(const struct event *ev)
 	switch ((unsigned)A(1)) {
 	case FICLONE:
 	case FICLONERANGE: moves_unknown(ev, f); break;
+	case TIOCGPTPEER: other(ev, ev->result, A(2) & O_CLOEXEC); break;
 	case FIOCLEX: open_table.number[A(0)].cloexec = true; break;
 	case FIONCLEX: open_table.number[A(0)].cloexec = false; break;
 	case FIONBIO:
@@ -177,13 +211,6 @@ static void deleted(int dir, uint64_t path)
 	open_whole_path(dir, (const char *)path, full, false);
 	own_unlinked(full);
 	mapped_files_unlinked(full);
-}
-
-static void other(const struct event *ev, int64_t fd, bool cloexec)
-{
-	struct opened *f = open_make(OTHER, 0);
-	f->call = ev->nr;
-	open_put(fd, f, cloexec);
 }
 
 /* Descriptors made by a call that no table knows (unknown_maps.h). */
@@ -270,6 +297,8 @@ static void maps(const struct event *ev)
 	if (!f)
 		return;
 	f->mapped = true;
+	if (f->call == SYS_memfd_create)
+		f->kind = OTHER;
 	if (f->kind == FILE_WRITTEN)
 		mapped_file_made((uint64_t)ev->result, A(1), A(5), f);
 }
@@ -327,6 +356,34 @@ static void makes_socket(const struct event *ev)
 	other(ev, ev->result, A(1) & O_CLOEXEC);
 }
 
+static void put_process(int64_t fd, uint64_t id, unsigned flags)
+{
+	struct opened *f = open_make(PROCESS, flags);
+	f->count = id;
+	open_put(fd, f, true);
+}
+
+static void makes_pidfd(const struct event *ev)
+{
+	put_process(ev->result, A(0), (unsigned)A(1));
+}
+
+static void makes_child(const struct event *ev)
+{
+	const struct clone_request r = process_clone_request(ev);
+	int fd;
+	if (ev->result > 0 && r.flags & CLONE_PIDFD && !user_read(&fd, r.pidfd, sizeof(fd)))
+		put_process(fd, (uint64_t)ev->result, r.flags & CLONE_THREAD ? O_EXCL /* PIDFD_THREAD */ : 0);
+}
+
+static void makes_memory(const struct event *ev)
+{
+	struct opened *f = put_nameless(ev, O_RDWR, A(1) & MFD_CLOEXEC);
+	f->again = A(1) & MFD_NOEXEC_SEAL ? 0666 : 0777; /* its mode */
+	f->mask = A(1) & (MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL) ? 0 : F_SEAL_SEAL;
+	f->mask |= A(1) & MFD_NOEXEC_SEAL ? F_SEAL_EXEC : 0;
+}
+
 static void makes_other(const struct event *ev)
 {
 	other(ev, ev->result, true);
@@ -347,8 +404,13 @@ static void links(const struct event *ev)
 	linked(AT_FDCWD, A(0), AT_FDCWD, A(1));
 }
 
+/* linkat(2) may name a file that has no name, by its descriptor. */
 static void links_at(const struct event *ev)
 {
+	const int number = A(4) & AT_EMPTY_PATH ? (int)A(0) : fd_path((const char *)A(1));
+	struct opened *f = number < 0 ? NULL : open_at((uint64_t)number);
+	if (f && f->kind == FILE_WRITTEN && !*f->path)
+		snprintf(f->why, sizeof(f->why), "a file without a name was given one by linkat(2)");
 	linked((int)A(0), A(1), (int)A(2), A(3));
 }
 
@@ -438,9 +500,19 @@ void open_files_syscall(const struct event *ev)
 		[SYS_accept4] = makes_other,
 		[SYS_inotify_init] = makes_other,
 		[SYS_inotify_init1] = makes_other,
-		[SYS_memfd_create] = makes_other,
+		[SYS_memfd_create] = makes_memory,
 		[SYS_mq_open] = makes_other,
-		[SYS_pidfd_open] = makes_other,
+		[SYS_pidfd_open] = makes_pidfd,
+		[SYS_clone] = makes_child,
+		[SYS_clone3] = makes_child,
+		[SYS_pidfd_getfd] = makes_other,
+		[SYS_fanotify_init] = makes_other,
+		[SYS_open_by_handle_at] = makes_other,
+		[SYS_memfd_secret] = makes_other,
+		[SYS_open_tree] = makes_other,
+		[SYS_fsopen] = makes_other,
+		[SYS_fspick] = makes_other,
+		[SYS_fsmount] = makes_other,
 		[SYS_perf_event_open] = makes_other,
 		[SYS_openat2] = makes_other,
 		[SYS_rename] = renames,

@@ -22,6 +22,8 @@
 #include "restart/sockets/sockets.h"
 #include "restart/process/timerfds.h"
 #include "base/descriptors.h"
+#include "base/lower.h"
+#include "base/pids.h"
 #include "answer/syscall_table.h"
 #include "task/signals.h"
 
@@ -53,10 +55,40 @@ static int in_place(const struct opened *f)
 	return fd;
 }
 
+/* memfd_create(2); struct opened has its seals and its mode, and its name if it is of a checkpoint without a log. */
+static int memory_again(const struct opened *f)
+{
+	char path[4096], name[256] = "", link[64];
+	struct opened to = {.kind = MEMORY};
+	if (f->kind == MEMORY)
+		snprintf(name, sizeof(name), "%.249s", f->path + strlen("/memfd:"));
+	char *end = strstr(name, " (deleted)");
+	if (end)
+		*end = 0;
+	to.copy = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	if (to.copy < 0)
+		return -1;
+	if (f->kind == MEMORY)
+		snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.restart, lower.opt.checkpoint,
+			 (unsigned)(f - open_table.opened));
+	else
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", f->copy);
+	copy_fill(path, &to, f->kind == MEMORY ? f->count : copy_end(f));
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", to.copy);
+	const int fd = open(link, (int)(f->flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC)));
+	if (fd < 0 || fchmod(to.copy, f->again) || lseek(fd, (off_t)f->offset, SEEK_SET) < 0 ||
+	    (f->mask && fcntl(to.copy, F_ADD_SEALS, (int)f->mask)))
+		live_refuse("%s: its memory cannot be made again: %s", f->path, strerror(errno));
+	close(to.copy);
+	return fd;
+}
+
 static int written_again(struct opened *f)
 {
 	char link[64];
 	int fd;
+	if (f->call == SYS_memfd_create)
+		return memory_again(f);
 	if (lower.opt.in_place && *f->path) {
 		fd = in_place(f);
 	} else {
@@ -71,30 +103,6 @@ static int written_again(struct opened *f)
 		unlink(place);
 		fchmod(fd, f->again);
 	}
-	return fd;
-}
-
-/* memfd_create(2); struct opened has its name, its seals and its mode. */
-static int memory_again(const struct opened *f)
-{
-	char path[4096], name[256], link[64];
-	struct opened to = {.kind = MEMORY};
-	snprintf(name, sizeof(name), "%.249s", f->path + strlen("/memfd:"));
-	char *end = strstr(name, " (deleted)");
-	if (end)
-		*end = 0;
-	to.copy = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
-	if (to.copy < 0)
-		return -1;
-	snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.restart, lower.opt.checkpoint,
-		 (unsigned)(f - open_table.opened));
-	copy_fill(path, &to, f->count);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", to.copy);
-	const int fd = open(link, (int)(f->flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC)));
-	if (fd < 0 || fchmod(to.copy, f->again) || lseek(fd, (off_t)f->offset, SEEK_SET) < 0 ||
-	    (f->mask && fcntl(to.copy, F_ADD_SEALS, (int)f->mask)))
-		live_refuse("%s: its memory cannot be made again: %s", f->path, strerror(errno));
-	close(to.copy);
 	return fd;
 }
 
@@ -137,7 +145,7 @@ static const char *made_by(const struct opened *f)
 	case SYS_accept4: return "a socket";
 	case SYS_inotify_init:
 	case SYS_inotify_init1: return "an inotify queue";
-	case SYS_memfd_create: return "a file in memory";
+	case SYS_memfd_create: return "a file in memory that is mapped";
 	case SYS_open:
 	case SYS_openat: return "a terminal or a file of /proc";
 	default: return "of a kind that cannot be made again";
@@ -175,6 +183,23 @@ static int standard_again(const struct opened *f, const int standard[3])
 	return fd < 0 ? dup(standard[f->copy]) : fd;
 }
 
+/* Only processes of the job have numbers that are translated. */
+static int process_again(const struct opened *f)
+{
+	const struct pids *p = pids();
+	const int32_t known = (int32_t)f->count;
+	bool there = known == lower.upper.pid;
+	for (unsigned i = 0; p && i < p->n; i++)
+		there |= p->list[i].known == known && p->list[i].now;
+	int fd = there && !(f->flags & O_EXCL) ? (int)raw_syscall(SYS_pidfd_open, (long)pid_now((uint64_t)known),
+								  f->flags & O_NONBLOCK, 0, 0, 0, 0)
+					       : -ESRCH;
+	if (fd < 0)
+		live_refuse("it has a pidfd of %s %d, which %s", f->flags & O_EXCL ? "thread" : "process", known,
+			    there ? "cannot be made again" : "is not there");
+	return fd;
+}
+
 static int again(struct opened *f, const int standard[3])
 {
 	switch (f->kind) {
@@ -186,6 +211,7 @@ static int again(struct opened *f, const int standard[3])
 	}
 	case MEMORY: return high(memory_again(f));
 	case PIPE: return f->made ? f->made : pipe_end(f);
+	case PROCESS: return high(process_again(f));
 	case EVENT: return high(eventfd((unsigned)f->count, (int)f->flags & (EFD_SEMAPHORE | EFD_NONBLOCK)));
 	case SOCKET: return socket_made(f);
 	case EPOLL: return high(epoll_create1(0));

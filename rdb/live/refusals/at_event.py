@@ -18,9 +18,7 @@ _MMAP, _MUNMAP, _MREMAP, _SHMAT, _SHMDT = 9, 11, 25, 30, 67
 _OTHERS = {
     253: "an inotify queue",
     294: "an inotify queue",
-    319: "a memfd",
     298: "a perf_event",
-    434: "a pidfd",
     437: "opened by openat2(2)",
     240: "a message queue",
 }  # interposer/restart/files/reopen.c
