@@ -31,6 +31,7 @@
 #include "restart/live/restore_state.h"
 #include "restart/memory/shared_again.h"
 #include "restart/process/attributes.h"
+#include "restart/process/identity.h"
 #include "restart/process/scheduling.h"
 #include "restart/tree/tree.h"
 #include "base/pids.h"
@@ -142,6 +143,7 @@ static int record(char **envp)
 	if (recording()) {
 		scheduling_left();
 		attributes_left();
+		identity_left();
 	}
 	traps_begin();
 	rc = loader_load(program, path, called, lower.opt.argv, upper_environment(envp), &prog, &why);

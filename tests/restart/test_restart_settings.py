@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -47,3 +48,50 @@ def test_they_are_set_again(
         return run_rdb(rdb_home, tmp_path, *arguments, before=("prlimit", "--cpu=7200:"))
 
     assert restarted(limited, "second", "third") == [re.sub(r"\d+ s$", "7200 s", line)]
+
+
+def branch_of(rdb: Rdb, program: Path, *words: str | Path) -> tuple[str, CompletedProcess[str]]:
+    """What the recorded program says, and a restart from its mark."""
+    whole = rdb("run", "--name", "job", "--", program, *words)
+    assert whole.returncode == 0, whole.stderr
+    at = events_called(open_job("job").rank(0), "getppid", "thread 1: getppid")[0]
+    return whole.stdout, rdb("restart", "job", "--at", str(at))
+
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may change that")
+
+
+@pytest.mark.parametrize(
+    ("way", "why"),
+    [
+        pytest.param("user", "its user or its groups", marks=AS_ROOT),
+        pytest.param("group", "its user or its groups", marks=AS_ROOT),
+        pytest.param("groups", "its user or its groups", marks=AS_ROOT),
+        pytest.param("root", "its root directory", marks=AS_ROOT),
+        pytest.param("space", "other namespaces", marks=AS_ROOT),
+        pytest.param("capabilities", "its capabilities", marks=AS_ROOT),
+        pytest.param("bounds", "its capabilities", marks=AS_ROOT),
+        ("keyring", "a keyring of its own"),
+        ("owner", "it sends signals"),
+    ],
+)
+def test_another_identity_is_refused(rdb: Rdb, build: Build, way: str, why: str) -> None:
+    """A branch would have what its launcher gives it."""
+    _, branch = branch_of(rdb, build("live_identity.c", "-pthread"), way)
+    assert branch.returncode == 125 and why in branch.stderr, branch.stderr
+
+
+@AS_ROOT
+def test_the_identity_that_an_earlier_program_left_is_refused(rdb: Rdb, build: Build) -> None:
+    program = build("live_identity.c", "-pthread")
+    _, branch = branch_of(rdb, program, "space", program, "none")
+    assert branch.returncode == 125 and "an earlier program" in branch.stderr, branch.stderr
+
+
+@pytest.mark.parametrize(
+    "way", ["none", "same-user", pytest.param("user-for-a-while", marks=AS_ROOT)]
+)
+def test_threads_keep_their_names(rdb: Rdb, build: Build, way: str) -> None:
+    said, branch = branch_of(rdb, build("live_identity.c", "-pthread"), way)
+    assert (branch.returncode, branch.stdout) == (0, said), branch.stderr
+    assert said.startswith("live_identity, user ") and said.endswith("\nworker\n")

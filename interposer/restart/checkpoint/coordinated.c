@@ -152,7 +152,6 @@ void coordinated_begin(void)
 	if (!own.board)
 		coordinated_join();
 	own_numbers_begin();
-	identity_begin();
 	set_state(BOARD_RUNS);
 	interval_begin(own.cost_s);
 }

@@ -25,6 +25,7 @@ void next_program_given(void)
 {
 	scheduling_begin();
 	attributes_given();
+	identity_begin();
 }
 
 int next_program_hand_on(void)

@@ -107,6 +107,10 @@ static void controlled(const struct event *ev)
 			pipe_fill(f->made, NULL, 0, f->count);
 		break;
 	case F_SETFD: open_table.number[A(0)].cloexec = A(2) & FD_CLOEXEC; break;
+	case F_SETOWN:
+	case F_SETOWN_EX:
+	case F_SETSIG: snprintf(f->why, sizeof(f->why), "it sends signals (F_SETOWN)"); break;
+	case F_SETLEASE: snprintf(f->why, sizeof(f->why), A(2) == F_UNLCK ? "" : "it has a lease (F_SETLEASE)"); break;
 	case F_ADD_SEALS: f->mask |= A(2); break;
 	case F_SETFL:
 		set_flags(f, (f->flags & (O_ACCMODE | O_TRUNC | O_EXCL)) | ((unsigned)A(2) & ~(unsigned)O_ACCMODE));

@@ -11,6 +11,7 @@
 #include "crossing/hot_sites.h"
 #include "text/hot_stubs.h"
 #include "restart/process/attributes.h"
+#include "restart/process/identity_logged.h"
 #include "restart/process/clocks.h"
 #include "restart/files/file_locks.h"
 #include "restart/live/live_threads.h"
@@ -81,6 +82,7 @@ void live_syscall(const struct event *ev)
 	sent_signals_syscall(ev);
 	scheduling_syscall(ev);
 	attributes_syscall(ev);
+	identity_logged(ev);
 	clocks_syscall(ev);
 	file_locks_syscall(ev);
 }
@@ -158,6 +160,9 @@ static void go(ucontext_t *uc)
 		live_refuse("it is inside a callback");
 	if (shared_regions)
 		live_refuse("it has shared memory");
+	const char *changed = identity_logged_refuses();
+	if (changed)
+		live_refuse("%s", changed);
 	live_libraries_cut();
 	const struct log_record *last = replay_record();
 	const uint64_t now_ns = live_cut_ns = last ? last->at_ns : 0;
@@ -184,6 +189,7 @@ static void go(ucontext_t *uc)
 	open_files_restore();
 	file_locks_restore();
 	live_threads_carried();
+	live_threads_named();
 	if (tree())
 		tree_opened();
 	live_as_branch(uc, &mode_record);

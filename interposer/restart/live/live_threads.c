@@ -1,7 +1,12 @@
 #include "restart/live/live_threads.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 #include "arch/context.h"
+#include "base/descriptors.h"
 #include "base/monotonic.h"
 #include "crossing/boundary.h"
 #include "restart/base/cut.h"
@@ -93,6 +98,24 @@ static void first_begins(void)
 	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&first->kernel_mask, 0, 8, 0, 0);
 	baton_take();
 	gate_enter(RDB_GATE_CODE + GATE_CODE_START, context_sp(&first->start));
+}
+
+void live_thread_named(const struct thread *t, const char *name)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", t->carrier);
+	const int fd = descriptor_open(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+	if (fd >= 0 && write(fd, name, strnlen(name, sizeof(t->upper.name))) < 0)
+		rdb_warn("%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+void live_threads_named(void)
+{
+	const char *program = strrchr(lower.upper.exe, '/');
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		live_thread_named(t, *t->upper.name ? t->upper.name : program ? program + 1 : "");
 }
 
 void live_threads_begin(const ucontext_t *uc)

@@ -14,5 +14,8 @@ void live_threads_part(uint64_t now_ns);
 void live_threads_ended(void) __attribute__((noreturn));
 /* Gives each thread its carrier, which waits. */
 void live_threads_carried(void);
+/* ps(1) shows a thread by its name: PR_SET_NAME of prctl(2), or else its program's. */
+void live_thread_named(const struct thread *t, const char *name);
+void live_threads_named(void);
 /* Lets them go on.  The running thread goes on at uc: from here, or with its own carrier; then this does not return. */
 void live_threads_begin(const ucontext_t *uc);

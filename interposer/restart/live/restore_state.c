@@ -154,20 +154,12 @@ static void threads_waited(void)
 	}
 }
 
-/* ps(1) shows the threads by their names. */
 static void name_threads(void)
 {
-	char path[64];
 	for (const struct state_thread *one = named; one < named + head.threads_len / sizeof(*named); one++) {
 		const struct thread *t = threads_find(one->number);
-		if (!t)
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/task/%d/comm", t->carrier);
-		const int fd = descriptor_open(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
-		if (fd >= 0 && write(fd, one->name, strnlen(one->name, sizeof(one->name))) < 0)
-			rdb_warn("%s: %s", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+		if (t)
+			live_thread_named(t, one->name);
 	}
 }
 

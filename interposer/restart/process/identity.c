@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/crc32c.h"
 #include "base/descriptors.h"
+#include "restart/base/branch_file.h"
 #include "task/thread.h"
 
 static const char *const spaces[] = {"mnt", "net", "uts", "ipc", "user", "cgroup", "pid", "time"};
@@ -100,6 +101,17 @@ void identity_syscall(const struct event *ev)
 		own.keys |= a[0] == KEYCTL_JOIN_SESSION_KEYRING ||
 			    ((a[0] == KEYCTL_LINK || a[0] == KEYCTL_MOVE) && (of_process(a[2]) || of_process(a[3]))) ||
 			    (a[0] == KEYCTL_GET_KEYRING_ID && of_process(a[1]) && a[2]);
+}
+
+bool identity_has_keys(void)
+{
+	return own.keys;
+}
+
+void identity_left(void)
+{
+	if (own.inherited && identity_refuses())
+		recording_file_save("identity", "", 1);
 }
 
 const char *identity_refuses(void)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "base/seccomp.h"
 #include "restart/process/attributes.h"
+#include "restart/process/identity_logged.h"
 #include "restart/files/file_locks.h"
 #include "restart/base/cut.h"
 #include "restart/copies/mapped_files.h"
@@ -124,7 +125,7 @@ static int state_file(bool table)
 	if (fd < 0 || write(fd, &head, sizeof(head)) != (ssize_t)sizeof(head) ||
 	    write(fd, &open_table, sizeof(open_table)) != (ssize_t)sizeof(open_table) ||
 	    (table && (!sockets_hand_on(fd) || !mapped_files_hand_on(fd) || !attributes_hand_on(fd) ||
-		       !file_locks_hand_on(fd))) ||
+		       !identity_logged_hand_on(fd) || !file_locks_hand_on(fd))) ||
 	    lseek(fd, 0, SEEK_SET))
 		live_refuse("its open files cannot be passed to the next process: %s", strerror(errno));
 	return fd;
@@ -144,8 +145,8 @@ static void read_given(void)
 		return;
 	if (io_read_all(fd, &given, sizeof(given)) || given.magic != STATE_MAGIC_TREE ||
 	    given.size != sizeof(open_table) || (given.base && io_read_all(fd, &open_table, sizeof(open_table))) ||
-	    (given.base &&
-	     (!sockets_inherit(fd) || !mapped_files_inherit(fd) || !attributes_inherit(fd) || !file_locks_inherit(fd))))
+	    (given.base && (!sockets_inherit(fd) || !mapped_files_inherit(fd) || !attributes_inherit(fd) ||
+			    !identity_logged_inherit(fd) || !file_locks_inherit(fd))))
 		live_refuse("the files that it had open at its start cannot be read");
 	close(fd);
 	open_table.begun = false;
