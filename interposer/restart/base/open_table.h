@@ -35,15 +35,15 @@ struct opened {
 	unsigned flags; /* O_* */
 	uint64_t offset;
 	uint64_t dev, ino; /* the file's numbers, as the program knows them; 0: they are not known */
-	int copy;       /* FILE_WRITTEN: the branch's copy; STANDARD: which */
-	uint32_t call;  /* OTHER: the call that made it */
-	uint64_t count; /* EVENT: its counter; TIMER: expirations that were read since it was set; PIPE: its size, if
+	int copy;          /* FILE_WRITTEN: the branch's copy; STANDARD: which */
+	uint32_t call;     /* OTHER: the call that made it */
+	uint64_t count;    /* EVENT: its counter; TIMER: expirations that were read since it was set; PIPE: its size, if
 			 * that was set; PROCESS: its id, as the program knows it */
-	bool read_end;  /* PIPE */
-	unsigned pipe;  /* PIPE: index in pipes; LIBRARY: the library's key; SOCKET: index in sockets */
-	uint64_t mask;  /* SIGNALS; MEMORY: its seals; TIMER: expirations not read yet (without a log) */
-	int clock;      /* TIMER */
-	bool mapped;    /* a shared mapping of it was made */
+	bool read_end;     /* PIPE */
+	unsigned pipe;     /* PIPE: index in pipes; LIBRARY: the library's key; SOCKET: index in sockets */
+	uint64_t mask;     /* SIGNALS; MEMORY: its seals; TIMER: expirations not read yet (without a log) */
+	int clock;         /* TIMER */
+	bool mapped;       /* a shared mapping of it was made */
 	struct itimerspec timer;
 	int made;          /* while descriptors are restored */
 	unsigned shared;   /* not 0: several processes have it (tree.h); its number.  `made` is there already */
