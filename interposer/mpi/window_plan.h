@@ -5,9 +5,11 @@
 /* Prefix of the names of such files, which are empty when the stub opens them. */
 #define WINDOW_FILES "/dev/shm/rdb-window-"
 
+#define WINDOW_NOWHERE UINT64_MAX
+
 struct window_plan {
 	uint64_t id;
 	uint64_t bytes;  /* of all ranks, in whole pages */
-	uint64_t offset; /* of this rank's part */
+	uint64_t offset; /* of this rank's part, or WINDOW_NOWHERE: its address is NULL */
 	char path[64];   /* of the file that all ranks map */
 };

@@ -54,6 +54,18 @@ def test_answers_of_the_mpi_below(mpi: str, build: Build, tmp_path: Path) -> Non
     job.expect_equal()
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_parts_of_shared_windows(mpi: str, build: Build, tmp_path: Path) -> None:
+    """Whether a part of size 0 has an address, and where gaps are, is each MPI's own."""
+    needs(mpi)
+    program = build("mpi/shared_parts.c", "-O1", compiler=MPICC[mpi])
+    native = launch(mpi, 4, program)
+    job = record(tmp_path, mpi, 4, program)
+    assert len(lines(native)) == 4 and "nowhere" in native.stdout
+    assert lines(job.result) == lines(native), job.result.stderr
+    job.expect_equal()
+
+
 @pytest.mark.parametrize("family", ["nonblocking", "collectives", "comms"])
 @pytest.mark.parametrize(("upper", "lower"), CROSSINGS[1:])
 def test_family(upper: str, lower: str, family: str, build: Build, tmp_path: Path) -> None:

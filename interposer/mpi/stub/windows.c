@@ -112,7 +112,7 @@ RDB_MPI(int, Win_allocate_shared, MPI_Aint size, int unit, MPI_Info info, MPI_Co
 		unmap(at, plan.bytes);
 		return rdb_error(comm, rc, "MPI_Win_allocate_shared");
 	}
-	return made(*win, &(struct rdb_window){.base = at + plan.offset,
+	return made(*win, &(struct rdb_window){.base = plan.offset == WINDOW_NOWHERE ? NULL : at + plan.offset,
 					       .size = size,
 					       .mapped = at,
 					       .mapped_bytes = plan.bytes,

@@ -1,13 +1,16 @@
 /* Memory of MPI_Win_allocate_shared: one file that all ranks map. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/private.h"
 #include "lower/windows/windows.h"
 #include "window_plan.h"
 
-#define PAGE 4096ul
+#define PAGES(bytes) (((bytes) + 4095) & ~4095ul)
+enum { NOWHERE = -1 }; /* in offsets: the address of the part is NULL */
+_Static_assert((uint64_t)NOWHERE == WINDOW_NOWHERE, "the stub knows it by this number");
 
 /* State between the two steps of MPI_Win_allocate_shared. */
 struct shared_plan {
@@ -36,14 +39,48 @@ static int make_file(struct window_plan *told)
 	return rc;
 }
 
+/* MPI-4.0, 12.2.3: with this key each part may begin at a page of its own. */
+static bool may_have_gaps(MPI_Info info)
+{
+	char value[8] = "";
+	int flag = 0;
+
+	return info != MPI_INFO_NULL &&
+	       PMPI_Info_get(info, "alloc_shared_noncontig", sizeof(value) - 1, value, &flag) == MPI_SUCCESS && flag &&
+	       !strcmp(value, "true");
+}
+
+/* Places the part of a rank as the real MPI does: whether a part of size 0 has an address, and whether parts with gaps
+ * between them are whole pages. */
+static void place(struct shared_plan *plan, int rank, MPI_Aint size, bool gaps)
+{
+#ifdef OPEN_MPI
+	const bool nowhere = gaps && !size;
+	size = gaps ? (MPI_Aint)PAGES((uint64_t)size) : size;
+#else
+	const bool nowhere = !size;
+#endif
+	plan->sizes[rank] = size;
+	plan->offsets[rank] = nowhere ? NOWHERE : (MPI_Aint)plan->told.bytes;
+	plan->told.bytes += (uint64_t)size;
+	if (gaps)
+		plan->told.bytes = PAGES(plan->told.bytes);
+}
+
+static char *part_at(char *shared, MPI_Aint offset)
+{
+	return offset == NOWHERE ? NULL : shared + offset;
+}
+
 static int64_t shared_plan(const uint64_t *a, struct window_plan *upper)
 {
 	struct vcomm *comm = comm_of(a[3]);
 	int n = comm->size, rc, made = MPI_SUCCESS;
 	struct {
 		MPI_Aint size;
-		long unit;
-	} mine = {(MPI_Aint)a[0], (int)a[1]}, *all = needed(calloc(n > 0 ? n : 1, sizeof(*all)));
+		int unit, gaps;
+	} mine = {(MPI_Aint)a[0], (int)a[1], may_have_gaps(REAL(MPI_Info, info_of(a[2])->real))},
+	  *all = needed(calloc(n > 0 ? n : 1, sizeof(*all)));
 	struct shared_plan *plan = needed(calloc(1, sizeof(*plan)));
 
 	rc = BLOCKING(PMPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, comm->o.real));
@@ -62,13 +99,11 @@ static int64_t shared_plan(const uint64_t *a, struct window_plan *upper)
 	plan->offsets = needed(calloc(n, sizeof(*plan->offsets)));
 	plan->units = needed(calloc(n, sizeof(*plan->units)));
 	for (int i = 0; i < n; i++) {
-		plan->sizes[i] = all[i].size;
-		plan->offsets[i] = (MPI_Aint)plan->told.bytes;
-		plan->units[i] = (int)all[i].unit;
-		plan->told.bytes += (uint64_t)all[i].size; /* consecutive, as without the info key that allows gaps */
+		plan->units[i] = all[i].unit;
+		place(plan, i, all[i].size, all[0].gaps);
 	}
 	free(all);
-	plan->told.bytes = (plan->told.bytes + PAGE) & ~(PAGE - 1);
+	plan->told.bytes = PAGES(plan->told.bytes + 1); /* nothing cannot be mapped */
 	plan->told.offset = (uint64_t)plan->offsets[comm->rank];
 	plan->told.id = ++plans_made;
 	if (comm->rank == 0)
@@ -146,7 +181,7 @@ int64_t real_Win_allocate_shared(const uint64_t *a)
 	if (!upper->id)
 		return shared_plan(a, upper);
 	plan = plan_take(upper->id);
-	mine = at + plan->told.offset;
+	mine = part_at(at, plan->offsets[comm->rank]);
 	rc = BLOCKING(PMPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_LAND, comm->o.real));
 	if (comm->rank == 0 && plan->told.path[0])
 		unlink(plan->told.path);
@@ -184,6 +219,7 @@ int64_t real_Win_shared_query(const uint64_t *a)
 {
 	const struct vwin *win = win_of(a[0]);
 	int rank = (int)a[1];
+	bool any = true;
 	char *base;
 
 	if (!win->o.real)
@@ -194,10 +230,11 @@ int64_t real_Win_shared_query(const uint64_t *a)
 		rank = 0;
 		while (rank < win->ranks - 1 && !win->sizes[rank])
 			rank++;
+		any = win->sizes[rank];
 	}
 	if (rank < 0 || rank >= win->ranks)
 		return MPI_ERR_RANK;
-	base = win->shared + win->offsets[rank];
+	base = any ? part_at(win->shared, win->offsets[rank]) : NULL;
 	put((void *)a[2], &win->sizes[rank], sizeof(win->sizes[rank]));
 	put((void *)a[3], &win->units[rank], sizeof(win->units[rank]));
 	put((void *)a[4], &base, sizeof(base));
@@ -229,7 +266,7 @@ void put_shared(struct bytes *out, const struct vwin *win)
 		put_number(out, win->units[i]);
 	}
 	/* each rank saves its own part; no rank goes on before all have saved */
-	put_bytes(out, win->shared + win->offsets[win->rank], (size_t)win->sizes[win->rank]);
+	put_bytes(out, part_at(win->shared, win->offsets[win->rank]), (size_t)win->sizes[win->rank]);
 }
 
 static bool on_one_host(MPI_Comm comm, int ranks)
@@ -303,12 +340,13 @@ MPI_Win get_shared(struct bytes *in, MPI_Comm comm, int ranks, struct vwin *win,
 	in->bad |= in->why != NULL;
 	if (in->bad)
 		return real;
-	memcpy(win->shared + win->offsets[win->rank], mine, (size_t)size);
+	char *part_begins = part_at(win->shared, win->offsets[win->rank]);
+	if (size)
+		memcpy(part_begins, mine, (size_t)size);
 	win->comm = MPI_COMM_NULL;
-	in->bad = PMPI_Barrier(comm) != MPI_SUCCESS ||
-		  shared_real(size, win->units[win->rank], MPI_INFO_NULL, comm,
-			      all_even(win->sizes, win->offsets, ranks), win->shared + win->offsets[win->rank], &real,
-			      &win->comm, part) != MPI_SUCCESS;
+	in->bad = PMPI_Barrier(comm) != MPI_SUCCESS || shared_real(size, win->units[win->rank], MPI_INFO_NULL, comm,
+								   all_even(win->sizes, win->offsets, ranks),
+								   part_begins, &real, &win->comm, part) != MPI_SUCCESS;
 	return real;
 }
 
@@ -387,8 +425,8 @@ const char *restart_shared_cut(const struct open_window *one)
 	win->shared_bytes = one->shared_bytes;
 	if (PMPI_Barrier(one->comm) != MPI_SUCCESS ||
 	    shared_real(win->sizes[win->rank], win->units[win->rank], MPI_INFO_NULL, one->comm,
-			all_even(win->sizes, win->offsets, win->ranks), one->shared + one->offset, &real, &win->comm,
-			&part) != MPI_SUCCESS)
+			all_even(win->sizes, win->offsets, win->ranks), part_at(one->shared, (MPI_Aint)one->offset),
+			&real, &win->comm, &part) != MPI_SUCCESS)
 		return "its window cannot be made again";
 	PMPI_Win_set_errhandler(real, MPI_ERRORS_RETURN);
 	win->o.real = BITS(real);
