@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -102,7 +102,7 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
         branch = make_branch(job, cut, place, args.name, args.in_place, asked.names)
         with _removed_unless_begun(Path(branch), plan.ranks, asked.names):
             code, apart, there = _go_on(job, args, pack, plan, asked, branch, mpi, common)
-    if not _say(Path(branch), job, plan, code, asked.names if apart else ()):
+    if not _say(Path(branch), job, plan, code, asked.names if apart else (), args.in_place):
         return _code_of_none(code)
     if there:
         for host, path in copies_elsewhere(open_job(branch), there):
@@ -239,7 +239,8 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
     kept = apart and args.record != "full"  # without a log nothing shows that a rank has begun
     if not kept and _remove_empty(Path(branch), range(one.nranks), asked.names if apart else ()):
         return _code_of_none(code)
-    _say_copies([Path(branch) / f"rank-{rank}" for rank in range(one.nranks)])
+    if not args.in_place:
+        _say_copies(Path(branch), range(one.nranks))
     _say_files(Path(branch))
     if args.record != "full":
         _say_lost([line for line in [none_taken(Path(branch))] if line])
@@ -310,9 +311,9 @@ def _say_lost(lost: list[str]) -> None:
         print(f"rdb: {line}", file=sys.stderr)
 
 
-def _say_copies(folders: list[Path]) -> None:
-    for folder in folders:
-        for copy in sorted(folder.glob("file-*")):
+def _say_copies(branch: Path, ranks: Iterable[int]) -> None:
+    for rank in ranks:
+        for copy in sorted((branch / f"rank-{rank}").glob("file-*")):
             print(f"rdb: {copy.name.split('-', 2)[2]} went on as {copy}", file=sys.stderr)
 
 
@@ -421,7 +422,9 @@ def _where(plan: Plan) -> str:
     return f"event {first[1].event}" + (f" of rank {first[0]}" if others else "")
 
 
-def _say(branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str]) -> bool:
+def _say(
+    branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str], in_place: bool
+) -> bool:
     """Says what the branch is.  False: there is none, as a rank did not begin.
 
     HOSTS: the hosts whose ranks' recordings are on their own disks.
@@ -432,7 +435,8 @@ def _say(branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str]) ->
                 "rdb: interrupted before all ranks had started: there is no branch", file=sys.stderr
             )
         return False
-    _say_copies([branch / f"rank-{rank}" for rank in plan.ranks])
+    if not in_place:
+        _say_copies(branch, plan.ranks)
     _say_files(branch)
     print(
         f"rdb: recorded job {branch.name} (a branch of {job.name} at {_where(plan)}, "
