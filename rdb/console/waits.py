@@ -96,6 +96,8 @@ def _other(match: re.Match[str]) -> str:
 
 def _who(need: Need) -> str:
     """The ranks of a need, unless its text names them, as `a message from rank 1, tag 5` does."""
+    if not need.ranks:  # it is not known whom it waits for
+        return ""
     if len(need.ranks) == 1:
         return "" if f"rank {need.ranks[0]}" in need.what else f" (rank {need.ranks[0]})"
     return f" (ranks {format_ranks(need.ranks)})"

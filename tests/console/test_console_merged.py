@@ -117,6 +117,15 @@ def test_ranks_that_wait_for_the_same_are_one_entry() -> None:
     ]
 
 
+def test_a_need_of_unknown_ranks_names_none() -> None:
+    out, text = _console()
+    probe = Call("MPI_Iprobe", "MPI_Iprobe(source=ANY)", {})
+    waiter = Waiter(0, 7, probe, (Need("what MPI_Iprobe tests", ()),), False, True)
+    graph = WaitFor((waiter,), (), {}, (0,))
+    show_deadlock(Deadlock(graph, {0: Place("main", "a.c", 1)}, {}), out)
+    assert text.getvalue().splitlines()[-1] == "  waits for what MPI_Iprobe tests"
+
+
 def test_scales_name_a_number_once_and_tell_two_apart() -> None:
     flat = draw({0: 2.0, 1: 2.0}, 40)
     assert [line.split(" ┤")[0].strip() for line in flat[:6]] == ["2", "", "", "", "", ""]
