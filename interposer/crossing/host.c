@@ -20,6 +20,7 @@
 #include "log/log_writer.h"
 #include "log/stamp.h"
 #include "space/device_memory.h"
+#include "space/shared_outsiders.h"
 #include "space/side_files.h"
 #include "base/thread.h"
 
@@ -113,6 +114,11 @@ static void payload(void *upper, size_t len)
 	struct event *ev = event_current();
 	if (len && ev)
 		order_payload(ev, upper, len);
+}
+
+static void others_share(const void *start)
+{
+	shared_has_outsiders((uint64_t)start);
 }
 
 static void ending(int exit_code)
@@ -223,6 +229,7 @@ static const struct rdb_host offered = {
 	.sent = sent,
 	.sent_blocks = sent_blocks,
 	.payload = payload,
+	.others_share = others_share,
 	.note = note,
 	.upcall = upcall,
 	.scratch = scratch,

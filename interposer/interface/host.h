@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "interface/gate.h"
 
-#define RDB_HOST_VERSION 23
+#define RDB_HOST_VERSION 24
 
 /* Kinds of notes: chunks of a record that replay does not apply (log_format.h, struct log_chunk with addr 0). */
 enum rdb_note {
@@ -234,6 +234,8 @@ struct rdb_host {
 	/* As out(), for bytes that can be made again, with --record=order by a whole-job replay (`expand` below), with
 	 * --record=lean from the sender's recording: their hash is logged instead. */
 	void (*payload)(void *upper, size_t len);
+	/* Processes of other ranks have the shared mapping that begins at `start`, too. */
+	void (*others_share)(const void *start);
 	void (*note)(enum rdb_note what, const void *data, size_t len);
 	/* Calls a function of the upper half (user MPI_Op, callback) with up to 6 integer or pointer arguments; nested
 	 * events may happen inside. `spans` are the scratch buffers passed to it and their contents: they are logged,

@@ -56,6 +56,13 @@ void region_caution(struct region *r)
 		say(r, "other processes, since more than 16 MiB are shared");
 }
 
+void shared_has_outsiders(uint64_t start)
+{
+	struct region *r = recording() ? region_at(start) : NULL;
+	if (r && may_have_outsiders(r))
+		say(r, outside);
+}
+
 static void look_for_outsiders_of(struct region *r)
 {
 	asked_for = r;

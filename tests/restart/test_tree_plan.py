@@ -45,7 +45,7 @@ from rdb.live.tree.processes import Tree
 from rdb.recording import EndKind, Kind
 
 CLOEXEC, F_SETFD, F_DUPFD_CLOEXEC, RANGE_CLOEXEC = 0o2000000, 2, 1030, 4
-MEMFD_CREATE = 319
+INOTIFY_INIT1 = 294
 
 
 @pytest.fixture
@@ -252,10 +252,10 @@ def test_whose_parent_has_ended_or_replaced_itself(top: Log) -> None:
 
 def test_what_a_child_has_that_cannot_be_brought_back(top: Log) -> None:
     child = fork(top, 20, 1, 101)
-    child.call(60, MEMFD_CREATE, result=7)
+    child.call(60, INOTIFY_INIT1, result=7)
     assert planned(top, top.call(30, GETPPID))
     made = refusal(top, top.call(70, GETPPID))
-    assert "rank 0.1 cannot be restarted at event 1: its descriptor 7 is a memfd" in made
+    assert "rank 0.1 cannot be restarted at event 1: its descriptor 7 is an inotify queue" in made
     child.entries.append(Entry(Kind.HYPERCALL, 3, 80, 1 << 16 | 5))
     assert "it has called MPI or verbs" in refusal(top, top.call(90, GETPPID))
 

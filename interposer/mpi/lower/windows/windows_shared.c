@@ -202,6 +202,8 @@ int64_t real_Win_allocate_shared(const uint64_t *a)
 
 	win->ranks = comm->size;
 	win->shared = at;
+	if (comm->size > 1) /* they may have freed it when somebody looks for them */
+		host->others_share(at);
 	win->shared_bytes = plan->told.bytes;
 	win->sizes = plan->sizes;
 	win->offsets = plan->offsets;
