@@ -74,7 +74,8 @@ def _types(text: str, block: Any) -> set[str]:
 
 
 def _is_type(name: str, block: Any) -> bool:
-    domains = (gdb.SYMBOL_STRUCT_DOMAIN, gdb.SYMBOL_VAR_DOMAIN)
+    types = getattr(gdb, "SYMBOL_TYPE_DOMAIN", gdb.SYMBOL_STRUCT_DOMAIN)  # of typedefs from GDB 15
+    domains = (gdb.SYMBOL_STRUCT_DOMAIN, types, gdb.SYMBOL_VAR_DOMAIN)
     if block is None:
         finds = (gdb.lookup_static_symbol, gdb.lookup_global_symbol)
         found = [find(name, domain) for find in finds for domain in domains]
