@@ -44,8 +44,8 @@ def main(
 ) -> int:
     """`rdb bisect JOB EXPR [--last] [--json]` in all ranks of JOB.
 
-    Returns 0 if found, 1 if found in no rank, 5 if found in no rank while some gave no answer, 130
-    after Ctrl-C.
+    Returns 0 if found, 1 if found in no rank, 2 if the expression has no meaning in any rank, 5 if
+    found in no rank while some gave no answer, 130 after Ctrl-C.
     """
     if not expression.strip():
         raise Usage("bisect needs an expression", "for example: rdb bisect JOB 'x > 0'")
@@ -72,6 +72,8 @@ def main(
             return 130
         if report.found:
             return 0
+        if all(one.meaningless for one in report.not_found):
+            return Usage.exit_code
         return DamagedRecording.exit_code if report.unknown else 1
 
     return supervised(work())

@@ -104,12 +104,15 @@ class NotFound:
     """The search failed, or did not reach its end."""
     bound: str = ""
     """As in Found."""
+    meaningless: bool = False
+    """The program has nothing of a name in the expression."""
 
 
 class _Nowhere(RdbError):
     """The search has ended and found nothing."""
 
     bound = ""
+    meaningless = False
 
 
 @dataclass(frozen=True)
@@ -192,9 +195,9 @@ async def bisect(
                     job, messages, starts, expression, rank, options, progress, interrupt
                 )
             except RdbError as error:
-                nowhere = isinstance(error, _Nowhere)
-                bound = error.bound if isinstance(error, _Nowhere) else ""
-                answer = NotFound(rank, error.message, not nowhere, bound)
+                answer = NotFound(rank, error.message, True)
+                if isinstance(error, _Nowhere):
+                    answer = NotFound(rank, error.message, False, error.bound, error.meaningless)
         if progress is not None:
             progress(rank, 1.0, "")
         return answer
@@ -252,7 +255,7 @@ async def _search(
         raw = json_answer("bisect", answer.text)
         if "refused" in raw:
             nowhere = _Nowhere(raw["refused"])
-            nowhere.bound = raw["bound"]
+            nowhere.bound, nowhere.meaningless = raw["bound"], raw["meaningless"]
             raise nowhere
         found = parse_found(rank, raw)
         own = debugger.state.own

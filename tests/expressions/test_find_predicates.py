@@ -178,6 +178,8 @@ def test_over_ranks(home: Path, steps: dict[int, int]) -> None:
     )
     wrong = run_rdb(home, home.parent, "find-event", "cells", "all(nowhere > 1)")
     assert wrong.returncode == 2 and 'No symbol "nowhere"' in wrong.stderr, wrong.stderr
+    wrong = run_rdb(home, home.parent, "bisect", "cells", "all(nowhere > 1)")
+    assert wrong.returncode == 2 and 'No symbol "nowhere"' in wrong.stdout, wrong.stdout
 
 
 def test_a_stop_names_the_element(tmp_path: Path) -> None:

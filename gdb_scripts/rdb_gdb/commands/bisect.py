@@ -14,7 +14,7 @@ from ..search import edges, gaps, one_by_one, searching
 from ..search.evaluate import Judge
 from ..state import history, place
 from ..values import quoting
-from ..values.lookups import Undefined
+from ..values.lookups import Meaningless, Undefined
 from ..values.symbols import raising
 from .command import Command, command, typed
 
@@ -68,7 +68,11 @@ class Bisect(Command):
                 place.seek(f"@{start.stop_point}")
                 if "--json" not in options or not isinstance(error, _NOWHERE):
                     raise
-                found = {"refused": str(error), "bound": judge.bound}
+                found = {
+                    "refused": str(error),
+                    "bound": judge.bound,
+                    "meaningless": isinstance(error, Meaningless),
+                }
             if "--json" in options:
                 gdb.write(json.dumps(found) + "\n")
             else:

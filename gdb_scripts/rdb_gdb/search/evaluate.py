@@ -12,7 +12,7 @@ from .. import link
 from ..state import place
 from ..values import alive, binding, cpython, homes, pynames
 from ..values.binding import Binding, Values
-from ..values.lookups import Unbound, Undefined, Unsuited
+from ..values.lookups import Meaningless, Unbound, Undefined, Unsuited
 from ..values.own_frames import lacks
 from ..values.predicates import Evaluation
 from ..values.symbols import speaking
@@ -110,7 +110,7 @@ class Judge:
             return
         unknown = unknown_everywhere(self.expression)
         if unknown is not None:
-            raise Undefined(f'No symbol "{unknown}" in current context: {_NOWHERE}')
+            raise Meaningless(f'No symbol "{unknown}" in current context: {_NOWHERE}')
         looked: dict[int, bool] = {}
         local: str | None = None
         for wanted in _looks(first, last, of_log, looked, seek):
@@ -126,7 +126,7 @@ class Judge:
                 if local is None and self._missing and len(looked) > _TRIES:
                     local = self._where_local()
                 if self._is_nowhere(events[number + 1 :], seek):
-                    raise Undefined(f"{self._problem}: {_NOWHERE}")
+                    raise Meaningless(f"{self._problem}: {_NOWHERE}")
                 if self._is_unsuited(events[number + 1 :], seek):
                     raise Undefined(f"{self._problem} (at every position looked at)")
                 if self.binding is not None:

@@ -24,6 +24,10 @@ class Undefined(gdb.GdbError):
     """The expression has no value here."""
 
 
+class Meaningless(Undefined):
+    """The program has nothing of a name in the expression."""
+
+
 class Unbound(Undefined):
     """The expression means nothing in this frame; NAME: the unknown name."""
 
