@@ -241,6 +241,14 @@ static void on_look(struct thread *self, ucontext_t *uc)
 	baton_looked();
 }
 
+/* Did the signal interrupt a system call that waits, or come before one that may? */
+static bool in_wait(const ucontext_t *uc)
+{
+	const uint64_t pc = UC_PC(uc), call = (uint64_t)interruptible_call;
+	return (pc >= (uint64_t)interruptible_begin && pc <= call) ||
+	       (pc == call + SYSCALL_BYTES && UC_RESULT(uc) == (uint64_t)-EINTR);
+}
+
 /* Holds the thread wherever it stands, if nothing of it is under way. */
 static void on_checkpoint(struct thread *self, ucontext_t *uc)
 {
@@ -249,8 +257,7 @@ static void on_checkpoint(struct thread *self, ucontext_t *uc)
 	if (!lower.checkpoint_waits)
 		return;
 	bool gate = (pc & ~(RDB_PAGE - 1)) == RDB_GATE_CODE || hot_stubs_leading(uc) || self->trap_in_flight;
-	bool called = (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call) ||
-		      (pc == (uint64_t)interruptible_call + SYSCALL_BYTES && UC_RESULT(uc) == (uint64_t)-EINTR);
+	const bool called = in_wait(uc);
 	if (RDB_RUNS_UPPER(pc) && !gate && !self->depth) {
 		lower.mode->hold(uc, NULL, NULL);
 		deliver_here(uc); /* signals that have come meanwhile */
@@ -317,6 +324,22 @@ static void back_to_kernel(struct thread *self, int sig, const siginfo_t *info)
 		signals_remind(first);
 }
 
+/* By kill(2), tkill(2) or tgkill(2), just now. */
+static bool sent_by_itself(const siginfo_t *info)
+{
+	const struct event *ev = event_current();
+	return ev && ev->kind == LOG_SYSCALL && (ev->nr == SYS_kill || ev->nr == SYS_tkill || ev->nr == SYS_tgkill) &&
+	       info->si_pid == lower.pid;
+}
+
+/* The kernel may have carried out a system call that is not in the log yet, and others may have seen what it did: the
+ * signal ends the process after that event, or when its patience is at its end. */
+static bool answering(const ucontext_t *uc)
+{
+	const struct event *ev = event_current();
+	return recording() && ev && ev->kind == LOG_SYSCALL && !RDB_RUNS_UPPER(UC_PC(uc)) && !in_wait(uc);
+}
+
 static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	struct thread *self = thread_self();
@@ -350,12 +373,8 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 	/* the kernel delivers it all the same, since it may be a fault of the program, or wait here */
 	if (signals_ignores(sig) && ((!blocked && !(to->awaited & BIT(sig))) || of_ignored_child(sig, info)))
 		return;
-	if (!blocked && kills(sig) && !ending_busy()) {
-		const struct event *ev = event_current();
-		/* sent by itself: kill, tkill, tgkill */
-		bool own_doing = ev && ev->kind == LOG_SYSCALL &&
-				 (ev->nr == SYS_kill || ev->nr == SYS_tkill || ev->nr == SYS_tgkill) &&
-				 info->si_pid == lower.pid;
+	const bool own_doing = sent_by_itself(info);
+	if (!blocked && kills(sig) && !ending_busy() && (own_doing || to != self || !answering(uc))) {
 		if (own_doing)
 			boundary_final_hash();
 		end_by(sig, own_doing);

@@ -19,6 +19,7 @@ from pathlib import Path
 import deadlines
 import pytest
 from conftest import Build, Rdb
+from events import events_called
 from faults import DEADLINE_S, EVERYTHING, NO_MOUNTS, Rank, small_disk
 
 from rdb.recording import Kind, RankRecording, open_job
@@ -282,3 +283,15 @@ def test_no_memory(build: Build, rdb_home: Path, work: Path, megabytes: int) -> 
     elif done.returncode != 3:
         assert done.returncode in (125, 126), done.stderr
         assert done.stderr.startswith("rdb: ")
+
+
+def test_what_a_killed_process_did_is_recorded(build: Build, rdb: Rdb) -> None:
+    """Its parent kills it as soon as it has heard from it: perhaps before the write's record."""
+    done = rdb("run", "--name", "killed", "--", build("killed_writers.c", "-O1"), 30)
+    assert done.returncode == 0, done.stderr
+    job = open_job("killed")
+    children = [
+        RankRecording(one, job.rank(0).files_dir) for one in job.rank(0).path.glob("child-*")
+    ]
+    assert len(children) == 30
+    assert all(events_called(child, "write(") for child in children)
