@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
+#include <linux/securebits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -49,6 +50,13 @@ static int change(const char *way)
 		return (int)syscall(SYS_capset, &head, none);
 	if (!strcmp(way, "bounds"))
 		return prctl(PR_CAPBSET_DROP, CAP_SYS_BOOT);
+	if (!strcmp(way, "bounds-then-capabilities"))
+		return prctl(PR_CAPBSET_DROP, CAP_SYS_BOOT) || syscall(SYS_capget, &head, none) ||
+		       syscall(SYS_capset, &head, none);
+	if (!strcmp(way, "securebits"))
+		return prctl(PR_SET_SECUREBITS, SECBIT_NOROOT) || prctl(PR_SET_KEEPCAPS, 0);
+	if (!strcmp(way, "keeps-for-a-while"))
+		return prctl(PR_SET_KEEPCAPS, 1) || prctl(PR_SET_KEEPCAPS, 0);
 	if (!strcmp(way, "keyring"))
 		return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0;
 	if (!strcmp(way, "owner"))

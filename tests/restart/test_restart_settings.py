@@ -71,6 +71,8 @@ AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may change tha
         pytest.param("space", "other namespaces", marks=AS_ROOT),
         pytest.param("capabilities", "its capabilities", marks=AS_ROOT),
         pytest.param("bounds", "its capabilities", marks=AS_ROOT),
+        pytest.param("bounds-then-capabilities", "its capabilities", marks=AS_ROOT),
+        pytest.param("securebits", "its securebits", marks=AS_ROOT),
         ("keyring", "a keyring of its own"),
         ("owner", "it sends signals"),
     ],
@@ -89,7 +91,8 @@ def test_the_identity_that_an_earlier_program_left_is_refused(rdb: Rdb, build: B
 
 
 @pytest.mark.parametrize(
-    "way", ["none", "same-user", pytest.param("user-for-a-while", marks=AS_ROOT)]
+    "way",
+    ["none", "same-user", "keeps-for-a-while", pytest.param("user-for-a-while", marks=AS_ROOT)],
 )
 def test_threads_keep_their_names(rdb: Rdb, build: Build, way: str) -> None:
     said, branch = branch_of(rdb, build("live_identity.c", "-pthread"), way)

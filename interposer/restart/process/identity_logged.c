@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <linux/keyctl.h>
+#include <linux/securebits.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -21,7 +21,8 @@ enum {
 static struct logged {
 	bool begun;
 	uint32_t id[BOTH][IDS]; /* as the program has set them */
-	bool groups, capabilities, securebits, root, space, before;
+	int securebits;         /* likewise */
+	bool groups, capabilities, bounds, root, space, before;
 } own;
 
 static void launchers(uint32_t id[BOTH][IDS])
@@ -40,6 +41,7 @@ static void begin(void)
 		return;
 	own.begun = true;
 	launchers(own.id);
+	own.securebits = prctl(PR_GET_SECUREBITS);
 	own.before = branch_file_load("identity", &before, sizeof(before), sizeof(before));
 }
 
@@ -97,10 +99,13 @@ static bool other_capabilities(const struct event *ev)
 static void settings(const uint64_t *a)
 {
 	switch (a[0]) {
-	case PR_CAPBSET_DROP: own.capabilities = true; break;
-	case PR_CAP_AMBIENT: own.capabilities |= a[1] == PR_CAP_AMBIENT_RAISE; break;
-	case PR_SET_SECUREBITS: own.securebits = a[1] != (uint64_t)prctl(PR_GET_SECUREBITS); break;
-	case PR_SET_KEEPCAPS: own.securebits = a[1]; break;
+	case PR_CAPBSET_DROP: own.bounds = true; break;
+	case PR_CAP_AMBIENT: own.bounds |= a[1] == PR_CAP_AMBIENT_RAISE; break;
+	case PR_SET_SECUREBITS: own.securebits = (int)a[1]; break;
+	case PR_SET_KEEPCAPS:
+		own.securebits &= ~SECBIT_KEEP_CAPS;
+		own.securebits |= a[1] ? SECBIT_KEEP_CAPS : 0;
+		break;
 	}
 }
 
@@ -136,8 +141,8 @@ const char *identity_logged_refuses(void)
 	return own.before ? "an earlier program of its process has changed its user, capabilities, "
 			    "root directory or namespaces"
 	       : own.groups || memcmp(now, own.id, sizeof(now)) ? "it has changed its user or its groups"
-	       : own.capabilities                               ? "it has changed its capabilities"
-	       : own.securebits                                 ? "it has changed its securebits"
+	       : own.capabilities || own.bounds                 ? "it has changed its capabilities"
+	       : own.securebits != prctl(PR_GET_SECUREBITS)     ? "it has changed its securebits"
 	       : own.root                                       ? "it has changed its root directory (chroot)"
 	       : own.space                                      ? "it has other namespaces than its launcher"
 	       : identity_has_keys()                            ? "it has a keyring of its own"
