@@ -26,7 +26,7 @@ bool spin_asks_again(unsigned turn, const ucontext_t *uc, struct spin *spin);
 void spin_know_map(void);
 void spin_map_stays(void);
 /* A place that the last turn found by spin_here() passes once: the i-th best to meet the spin at next time.  0: no
- * more.  instructions: no turn is longer. */
+ * more.  instructions: a limit for spin_turn(), some times the turn that was found. */
 uint64_t spin_place(unsigned i, unsigned *instructions);
 /* Takes the words' present values. */
 void spin_begins(struct spin *spin);

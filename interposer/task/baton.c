@@ -311,7 +311,8 @@ bool baton_of_use(void)
 	return t;
 }
 
-/* In one step: else the next thread would find nobody waiting, and spin without giving way.  False: there is none. */
+/* To the next thread, in one step: else it would find nobody waiting, and spin without giving way.  any: even if it
+ * waits in vain.  False: there is none. */
 static bool hand_over(struct thread *self, bool any)
 {
 	self->yield = false;

@@ -24,7 +24,7 @@ enum open_kind {
 	SOCKET,
 	FIFO,
 	OTHER,
-	MEMORY, /* memfd_create(2) */
+	MEMORY, /* memfd_create(2), of a checkpoint without a log; a recording's is FILE_WRITTEN */
 	PROCESS /* pidfd_open(2) */
 };
 
@@ -36,12 +36,12 @@ struct opened {
 	uint64_t offset;
 	uint64_t dev, ino; /* the file's numbers, as the program knows them; 0: they are not known */
 	int copy;          /* FILE_WRITTEN: the branch's copy; STANDARD: which */
-	uint32_t call;     /* OTHER: the call that made it */
+	uint32_t call;     /* OTHER, FILE_WRITTEN without a name: the call that made it */
 	uint64_t count;    /* EVENT: its counter; TIMER: expirations that were read since it was set; PIPE: its size, if
 			 * that was set; PROCESS: its id, as the program knows it */
 	bool read_end;     /* PIPE */
 	unsigned pipe;     /* PIPE: index in pipes; LIBRARY: the library's key; SOCKET: index in sockets */
-	uint64_t mask;     /* SIGNALS; MEMORY: its seals; TIMER: expirations not read yet (without a log) */
+	uint64_t mask;     /* SIGNALS; memfd_create(2): its seals; TIMER: expirations not read yet (without a log) */
 	int clock;         /* TIMER */
 	bool mapped;       /* a shared mapping of it was made */
 	struct itimerspec timer;

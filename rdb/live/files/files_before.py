@@ -27,9 +27,8 @@ from rdb.recording.stored import check_stored
 # x86-64 system calls
 _OPEN, _OPENAT, _CREAT = 2, 257, 85
 _RENAMES, _LINKS = (82, 264, 316), (86, 265)
-STAYED = (
-    4  # stat(2): instead of a call that failed, as a directory was there, which may have gone since
-)
+# stat(2): instead of a call that failed, as a directory was there, which may have gone since
+STAYED = 4
 _OTHERS = (76, 77, 83, 84, 87, 88, 133, 258, 259, 263, 266)
 _ATTRIBUTES = (*attributes.CALLS, *attributes.XATTRS_AT)
 CALLS = (_OPEN, _OPENAT, _CREAT, *_RENAMES, *_LINKS, *_OTHERS, *_ATTRIBUTES)

@@ -35,11 +35,7 @@ def held(
     """
     numbers = dict(begun)
     for recording, until in programs:
-        paths = {
-            one.event: Opening(one.path, str(recording.path), one.event)
-            for one in changes_of(recording, 0)
-            if one.opens
-        }
+        paths = _openings(recording)
         index = recording.index
         for place in index.of_calls(*CALLS):
             record = index.record(place)
@@ -48,6 +44,15 @@ def held(
             if record.result >= 0:
                 follow_number(numbers, record, paths.get(record.event))
     return numbers
+
+
+def _openings(recording: RankRecording) -> dict[int, Opening]:
+    """By the event of the call."""
+    return {
+        one.event: Opening(one.path, str(recording.path), one.event)
+        for one in changes_of(recording, 0)
+        if one.opens
+    }
 
 
 def follow_number(numbers: dict[int, Opening], record: Record, path: Opening | None) -> None:
@@ -68,11 +73,7 @@ def filled_from_elsewhere(recording: RankRecording, until: int) -> set[str]:
     if not any(True for _ in index.of_calls(*_BETWEEN)):
         return found
     numbers: dict[int, Opening] = {}
-    paths = {
-        one.event: Opening(one.path, str(recording.path), one.event)
-        for one in changes_of(recording, 0)
-        if one.opens
-    }
+    paths = _openings(recording)
     for place in index.of_calls(*CALLS, *_BETWEEN):
         record = index.record(place)
         if record.event > until:

@@ -11,8 +11,9 @@ import re
 import shutil
 import stat
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -147,6 +148,7 @@ def later_files(
         plan.given = open_at_cut
     elif not trees and len(events) > 1:
         plan.given = open_at_cut | {path for path, one in places.items() if one[0] == "+"}
+    filled = cache(lambda rank: filled_from_elsewhere(job.rank(rank), events[rank]))
     for path, content in names.before(later).items():
         if path in names.attributes:
             plan.attributes[path] = names.attributes[path]
@@ -160,7 +162,7 @@ def later_files(
                 content.was in (Was.SAME, Was.LOST)
                 and not trees
                 and path not in inherited
-                and _followed(job, path, opened[linked.get(path, path)], events)
+                and _followed(opened[linked.get(path, path)], filled)
             )
         ):
             sort_out(plan, path, content)
@@ -361,12 +363,11 @@ def _began(plan: LaterFiles, path: str, there: Path) -> None:
         plan.shown.add(path)
 
 
-def _followed(
-    job: Job, path: str, opened: list[tuple[Change, bool]], events: Mapping[int, int]
-) -> bool:
+def _followed(opened: list[tuple[Change, bool]], filled: Callable[[int], set[str]]) -> bool:
     """Whether one rank, replayed to the cut, makes the file's content itself.
 
-    See restart/copies/own_files.h.
+    FILLED: the files of a rank into which it has copied what a replay does not know.  See
+    restart/copies/own_files.h.
     """
     before = [one for one, after in opened if not after]
     if not before or len({one.rank for one, _ in opened}) > 1:
@@ -378,9 +379,7 @@ def _followed(
         or (one.before is not None and one.before.was is not Was.LOST)
         for one in before
     )
-    return known and filled_from_elsewhere(job.rank(rank), events[rank]).isdisjoint(
-        one.path for one in before
-    )
+    return known and filled(rank).isdisjoint(one.path for one in before)
 
 
 def lacks_files(recording: RankRecording, image: int, cut: int) -> bool:

@@ -20,7 +20,7 @@ enum {
 	DATA_PAGES = 2,
 	ROOM = 448,
 	BEFORE = 8,
-	IN_VAIN = 10,
+	IN_VAIN = 10, /* log2 of the most arrivals that pass before the next look */
 	FAULTS = 8
 };
 static const int64_t UNKNOWN = 1ll << 60;

@@ -20,9 +20,11 @@ struct plan {
 /* Shared by trampoline code and handlers, on a page without code (a store near executed code is slow). */
 struct trampoline_data {
 	uint64_t rcx, rax, target;
-	int64_t left; /* counts up to 0; in spin_sites.c: arrivals since that event */
-	/* in spin_sites.c: the event; nonzero: arrivals just continue; so many more do */
-	uint64_t event, quiet, skip;
+	int64_t left; /* counts up to 0; in spin_sites.c: arrivals since `event` */
+	/* in spin_sites.c: */
+	uint64_t event;
+	uint64_t quiet; /* nonzero: arrivals are counted only */
+	uint64_t skip;  /* so many arrivals more are counted only */
 };
 
 enum { RESTORE_RCX = 1, RESTORE_RAX = 2, UNCOUNT = 4 };
