@@ -14,9 +14,11 @@
 #include "space/floors.h"
 #include "task/baton.h"
 #include "task/envoy.h"
+#include "task/message_staging.h"
 #include "task/staging.h"
 #include "task/newer_calls.h"
 #include "task/nonblocking.h"
+#include "task/partial.h"
 #include "task/pi_futex.h"
 #include "task/socket_timeout.h"
 #include "task/signals.h"
@@ -142,6 +144,19 @@ static long when_readable(long nr, const uint64_t args[6])
 	return signals_syscall(nr, args);
 }
 
+/* The call may wait in the middle, with a part of its answer in memory. */
+static long gathered(long nr, const uint64_t args[6])
+{
+	struct message_staging staging;
+	uint64_t own[6];
+	if (never_blocks(nr, args) || message_staging_in(&staging, nr, args, own))
+		return when_readable(nr, args);
+	const bool given = baton_block_begin();
+	const long r = signals_syscall(nr, own);
+	baton_block_end(given);
+	return message_staging_out(&staging, own, r);
+}
+
 /* POLLOUT promises PIPE_BUF bytes; more than that may wait in the middle */
 static bool small_write(long nr, const uint64_t args[6])
 {
@@ -224,7 +239,7 @@ static long carried_out(long nr, const uint64_t args[6])
 		return signals_syscall(nr, args);
 	switch (waits(nr, args)) {
 	case ALWAYS: return released(nr, nr, args);
-	case READABLE: return when_readable(nr, args);
+	case READABLE: return partial_gathers(nr, args) ? gathered(nr, args) : when_readable(nr, args);
 	case WRITABLE: return when_writable(nr, args);
 	case EVENTS: return for_events(nr, args);
 	default: return signals_syscall(nr, args);

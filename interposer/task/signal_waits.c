@@ -142,11 +142,12 @@ static void from_now(struct making *m, bool again)
 		waited_since(m->nr, m->own, monotonic_ns() - m->begun_ns, &m->left);
 }
 
-/* fs/select.c, poll_select_finish */
+/* fs/select.c, poll_select_finish; net/socket.c, __sys_recvmmsg */
 static void tell_what_is_left(const struct making *m, long r)
 {
 	const unsigned at = waited_told(m->nr);
-	if (at && r != -EINVAL && r != -EFAULT && m->own[at] == (uint64_t)&m->left)
+	const bool told = m->nr == SYS_recvmmsg ? r > 0 : r != -EINVAL && r != -EFAULT;
+	if (at && told && m->own[at] == (uint64_t)&m->left)
 		guarded_copy((void *)m->args[at], &m->left, sizeof(m->left));
 }
 
@@ -218,7 +219,7 @@ static long made(long shown, long nr, const uint64_t args[6], uint64_t *begun_ns
 	return restart ? SIGNALS_RESTART : interrupted(nr, args, &m.left);
 }
 
-/* The bytes that the call has moved so far are kept in the thread, for a checkpoint at that point. */
+/* What the call has moved so far is kept in the thread, for a checkpoint at that point. */
 long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 {
 	struct thread *self = thread_self();
@@ -227,9 +228,10 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 	uint64_t begun_ns = 0;
 	long r;
 	for (;;) {
-		const long now = done ? partial_rest(nr, args, done, rest) : nr;
+		const bool other = done || nr == SYS_recvmmsg;
+		const long now = other ? partial_rest(nr, args, done, rest) : nr;
 		self->asked_done = done;
-		r = made(done ? now : shown, now, done ? rest : args, &begun_ns);
+		r = made(done ? now : shown, now, other ? rest : args, &begun_ns);
 		if (r <= 0)
 			break;
 		const bool part = done && (uint64_t)r == rest[2]; /* a part of a vector, of which more may follow */
@@ -237,6 +239,8 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 		if (shown != nr || signal_due(self) || done >= partial_asks(nr, args) ||
 		    !(self->interrupted || part || partial_by_signal(nr, args)))
 			break;
+		if (partial_counts_messages(nr) && !waited_ends(nr, args))
+			begun_ns = 0; /* a socket's time-out begins anew with each message */
 		if (lower.checkpoint_waits) {
 			self->asked_done = done;
 			stand_still();

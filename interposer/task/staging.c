@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -71,6 +72,10 @@ static void parts(struct staging *b, long nr, uint64_t own[6])
 		break;
 	case SYS_read:
 	case SYS_recvfrom: part(b, own, 1, own[2]); break;
+	case SYS_sendmmsg: /* the kernel looks at no more (net/socket.c) */
+		part(b, own, 1,
+		     ((uint32_t)own[2] < UIO_MAXIOV ? (uint32_t)own[2] : UIO_MAXIOV) * sizeof(struct mmsghdr));
+		break;
 	case SYS_sendfile: part(b, own, 2, sizeof(uint64_t)); break;
 	case SYS_splice:
 		part(b, own, 1, sizeof(uint64_t));

@@ -63,6 +63,7 @@ void waited_since(long nr, uint64_t args[6], uint64_t waited_ns, struct timespec
 	case SYS_rt_sigtimedwait: seconds(&args[2], 1, waited_ns, left); break;
 	case SYS_epoll_pwait2:
 	case SYS_semtimedop: seconds(&args[3], 1, waited_ns, left); break;
+	case SYS_recvmmsg:
 	case SYS_pselect6: seconds(&args[4], 1, waited_ns, left); break;
 	case SYS_select: seconds(&args[4], 1000, waited_ns, left); break;
 	}
@@ -81,6 +82,7 @@ bool waited_ends(long nr, const uint64_t args[6])
 	case SYS_futex:
 	case SYS_epoll_pwait2:
 	case SYS_semtimedop: return args[3] != 0;
+	case SYS_recvmmsg:
 	case SYS_pselect6:
 	case SYS_select: return args[4] != 0;
 	default: return false;
@@ -89,7 +91,7 @@ bool waited_ends(long nr, const uint64_t args[6])
 
 unsigned waited_told(long nr)
 {
-	return nr == SYS_select || nr == SYS_pselect6 ? 4 : nr == SYS_ppoll ? 2 : 0;
+	return nr == SYS_select || nr == SYS_pselect6 || nr == SYS_recvmmsg ? 4 : nr == SYS_ppoll ? 2 : 0;
 }
 
 unsigned waited_rest(long nr, const uint64_t args[6])
