@@ -23,10 +23,8 @@ static inline uint32_t crc32c(uint32_t crc, const void *data, size_t len)
  * the four results and the rest in order.  Data below CRC32C_STRIPED bytes is taken as it is. */
 enum { CRC32C_STRIPED = 4096 };
 
-static inline uint32_t crc32c_data(uint32_t crc, const void *data, size_t len)
+static inline size_t crc32c_quarters(const void *data, size_t len, uint64_t c[4])
 {
-	if (len < CRC32C_STRIPED)
-		return crc32c(crc, data, len);
 	size_t quarter = len / 32 * 8;
 	const uint8_t *p = data;
 	/* four variables, not an array: gcc keeps an array in memory at -O2, at a quarter of the speed */
@@ -48,7 +46,15 @@ static inline uint32_t crc32c_data(uint32_t crc, const void *data, size_t len)
 		c2 = crc32c_word(c2, w2);
 		c3 = crc32c_word(c3, w3);
 	}
-	const uint64_t c[4] = {c0, c1, c2, c3};
-	crc = crc32c(crc, c, sizeof(c));
-	return crc32c(crc, p + 3 * quarter, len - 4 * quarter);
+	c[0] = c0, c[1] = c1, c[2] = c2, c[3] = c3;
+	return 4 * quarter;
+}
+
+static inline uint32_t crc32c_data(uint32_t crc, const void *data, size_t len)
+{
+	uint64_t c[4];
+	if (len < CRC32C_STRIPED)
+		return crc32c(crc, data, len);
+	const size_t done = crc32c_quarters(data, len, c);
+	return crc32c(crc32c(crc, c, sizeof(c)), (const uint8_t *)data + done, len - done);
 }

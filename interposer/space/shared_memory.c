@@ -109,7 +109,7 @@ static void adopt(struct event *ev, struct region made, int fd, const struct reg
 		event_note(ev, RDB_NOTE_SHARED, (uint64_t[2]){at, at + len}, 16);
 		event_note(ev, RDB_NOTE_SHARED_OF, &of, sizeof(of));
 	}
-	region_copy(r, ev);
+	region_copy(r, fd, ev);
 	if (r->seen || (r->kind == SHARED_ANONYMOUS && !sharing.relatives)) {
 		shared_retire(r->shadow, len); /* no shadow needed: nobody else has it, or another region is compared */
 		region_set_shadow(r, NULL);
@@ -190,7 +190,7 @@ long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, 
 	made.kind = shared_kind_of(fd);
 	struct region *r = new_region(made, fd, NULL);
 	note_follows(ev, r);
-	region_copy(r, ev);
+	region_copy(r, fd, ev);
 	region_caution(r);
 	return 0;
 }
@@ -234,6 +234,7 @@ void shared_follow(struct event *ev, const struct file_mapping *f, int fd)
 	/* the shadow is what a replay has: the stored copy, and zeros beyond its end */
 	const uint64_t size = (uint64_t)st.st_size, left = size > f->offset ? size - f->offset : 0;
 	region_set_shadow(r, shadow_memory(len));
+	region_shadowed(r, 0, left);
 	if (left && pread(stored, r->shadow, left < len ? left : len, (off_t)f->offset) < 0)
 		rdb_fatal("rdb cannot track changes of the file that is mapped at %#lx", (unsigned long)f->start);
 	close(stored);
@@ -257,7 +258,7 @@ static void note_new(struct event *ev, uint64_t at, size_t len, const struct reg
 				    .follows = true};
 	struct region *r = new_region(made, -1, was);
 	note_follows(ev, r);
-	region_copy(r, ev);
+	region_copy(r, -1, ev);
 }
 
 /* A second mapping of the region's first pages. */
@@ -324,6 +325,7 @@ static void look_at(struct region *r, const struct region *last)
 	r->seen = false;
 	region_listed(r);
 	region_set_shadow(r, shadow);
+	region_shadowed(r, 0, r->end - r->start);
 	if (last->mpi_writes)
 		region_set_mpi_writes(r);
 }

@@ -23,6 +23,7 @@ struct region {
 	char *shadow;                   /* contents at the last event; NULL: nobody else can change the memory */
 	uint64_t dev, ino, offset;
 	uint64_t file_dev, file_ino; /* as in fstat(2), which differs from the map on some file systems; 0: no file */
+	uint64_t high;               /* from this offset in the file on the shadow holds zeros */
 	char *frozen;                /* contents when the image was begun; NULL: the shadow has them */
 	int kind;
 	bool follows;    /* a private mapping: a page shows the file until the program stores there */
@@ -67,6 +68,12 @@ struct object_part {
 struct region *region_of_object(const struct object_part *o, enum region_how wanted, const struct region *r);
 /* A region of that sort that shows this page of the same object. */
 struct region *region_other_at(const struct region *r, uint64_t offset, enum region_how wanted);
+static inline void region_shadowed(struct region *r, uint64_t off, size_t len)
+{
+	if (r->offset + off + len > r->high)
+		r->high = r->offset + off + len;
+}
+
 static inline uint64_t region_offset_end(const struct region *r)
 {
 	return r->offset + (r->end - r->start);

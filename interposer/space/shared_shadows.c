@@ -1,6 +1,9 @@
 #include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
@@ -139,6 +142,15 @@ static bool swap_in_use(void)
 	return raw_syscall(SYS_sysinfo, (long)&info, 0, 0, 0, 0, 0) || info.totalswap != info.freeswap;
 }
 
+/* A mapping may be far longer than its file (LMDB).  A private one has pages of its own, which go with the file's. */
+static bool behind_end(const struct region *r, uint64_t off)
+{
+	char byte;
+	struct iovec l = {&byte, 1}, from = {r->alias + off, 1};
+	return r->kind != SHARED_SYSV && !r->follows && r->offset + off >= r->high &&
+	       raw_syscall(SYS_process_vm_readv, lower.pid, (long)&l, 1, (long)&from, 1, 0) != 1;
+}
+
 /* The first batch from `off` on that may have been touched.  Reading untouched batches would allocate memory.
  * mincore(2) does not distinguish swapped pages from untouched ones, so none is passed while swap is in use. */
 uint64_t region_touched(const struct region *r, uint64_t off)
@@ -153,7 +165,7 @@ uint64_t region_touched(const struct region *r, uint64_t off)
 			break;
 		off += len;
 	}
-	return off;
+	return off < size && behind_end(r, off) ? size : off;
 }
 
 /* Keeps the nonzero lines of a page. */
@@ -213,18 +225,35 @@ static char *copy_own(const struct region *r)
 	return copy;
 }
 
+/* From `off` on: where the file may have data.  A hole, and what is behind the end, would take long to read.  lseek(2)
+ * would move the program's descriptor, and one of our own would end its locks when it is closed (fcntl(2)). */
+static uint64_t data_from(const struct region *r, int fd, uint64_t off)
+{
+	const uint64_t size = r->end - r->start, from = r->offset + off;
+	struct {
+		struct fiemap map;
+		struct fiemap_extent first;
+	} asked = {.map = {.fm_start = from, .fm_length = r->offset + size - from, .fm_extent_count = 1}};
+	if (fd < 0 || off >= size || ioctl(fd, FS_IOC_FIEMAP, &asked))
+		return off;
+	if (!asked.map.fm_mapped_extents)
+		return size;
+	return asked.first.fe_logical < from ? off : (asked.first.fe_logical - r->offset) & ~(SHADOW_BATCH - 1ul);
+}
+
 /* Copies the memory to the shadow; with an event, logs what is not zero as notes. */
-void region_copy(struct region *r, struct event *ev)
+void region_copy(struct region *r, int fd, struct event *ev)
 {
 	uint64_t noted = 0; /* end of the last note */
 	bool own[SHADOW_BATCH / RDB_PAGE] = {false};
 	char *mine = ev && r->follows ? copy_own(r) : NULL;
 	if (!r->shadow)
 		region_set_shadow(r, shadow_memory(r->end - r->start));
-	for (uint64_t off = region_touched(r, 0); off < r->end - r->start;
-	     off = region_touched(r, off + SHADOW_BATCH)) {
+	for (uint64_t off = data_from(r, fd, region_touched(r, 0)); off < r->end - r->start;
+	     off = data_from(r, fd, region_touched(r, off + SHADOW_BATCH))) {
 		size_t n = region_batch(r, off);
 		region_fetch(r, off, shadow_buffer, n);
+		region_shadowed(r, off, n);
 		if (mine)
 			aliases_own_pages(r->start + off, n / RDB_PAGE, own);
 		for (size_t p = 0; p < n; p += RDB_PAGE) {
@@ -259,6 +288,7 @@ bool region_refresh(struct region *r)
 		if (region_same(r, off, n))
 			continue;
 		region_fetch(r, off, r->shadow + off, n);
+		region_shadowed(r, off, n);
 		same = false;
 	}
 	return same;

@@ -13,12 +13,13 @@ void region_fetch(const struct region *r, uint64_t off, void *to, size_t len);
 bool region_same(const struct region *r, uint64_t off, size_t len);
 /* The size of the batch at `off`. */
 size_t region_batch(const struct region *r, uint64_t off);
-/* The first batch from `off` on that may have been touched.  Reading untouched batches would allocate memory. */
+/* The first batch from `off` on that may have been touched, and is not behind the end of the file.  Reading untouched
+ * batches would allocate memory. */
 uint64_t region_touched(const struct region *r, uint64_t off);
 /* Has the program stored in that page of a private mapping? */
 bool region_is_own(const struct region *r, uint64_t at);
-/* Copies the memory to the shadow; with an event, logs what is not zero as notes. */
-void region_copy(struct region *r, struct event *ev);
+/* Copies the memory to the shadow; with an event, logs what is not zero as notes.  fd: the file, just mapped, or -1. */
+void region_copy(struct region *r, int fd, struct event *ev);
 /* Updates the shadow.  True: it was up to date. */
 bool region_refresh(struct region *r);
 

@@ -34,6 +34,7 @@ static void seen_last(struct event *ev, const struct region *r, uint64_t off, co
 		const uint64_t at = from - o->offset;
 		if (o == r || !o->mpi_writes || !memcmp(page, o->shadow + at, RDB_PAGE))
 			continue;
+		region_shadowed(o, at, RDB_PAGE);
 		if (!o->follows || !region_is_own(o, o->start + at))
 			log_page(ev, o->start + at, page, o->shadow + at, o->follows);
 	}
@@ -53,6 +54,7 @@ static void sync_region(struct event *ev, struct region *r, struct file_part par
 		if (!all && region_same(r, off, n))
 			continue;
 		region_fetch(r, off, shadow_buffer, n);
+		region_shadowed(r, off, n);
 		if (r->follows)
 			aliases_own_pages(r->start + off, n / RDB_PAGE, own);
 		for (size_t p = 0; p < n; p += RDB_PAGE) {

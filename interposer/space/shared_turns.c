@@ -25,7 +25,7 @@ void shared_before_fork(void)
 	SPANS_EACH(struct region, r, &region_table)
 	{
 		if (!r->shadow && !r->seen)
-			region_copy(r, NULL);
+			region_copy(r, -1, NULL);
 		region_caution(r);
 	}
 }
@@ -44,7 +44,7 @@ void shared_in_child(void)
 		r->cautioned = false;
 		region_caution(r);
 		if (!r->seen)
-			region_copy(r, NULL);
+			region_copy(r, -1, NULL);
 	}
 }
 

@@ -96,3 +96,13 @@ def test_cut_while_an_image_is_written(
     made = record(tmp_path, program, tmp_path / "file", how, *unmapped, options=options)
     assert (made.result.returncode, made.result.stdout) == (0, "done\n")
     verify_all(made, how)
+
+
+def test_a_mapping_that_is_nearly_all_hole(tmp_path: Path, build: Build) -> None:
+    """Neither what is behind the end nor a hole is read."""
+    program, folder = build("far_mapped.c", "-O1"), tmp_path / "files of the program"
+    folder.mkdir()
+    expected = deadlines.run([program, folder], 60).stdout
+    made = record(tmp_path, program, folder)
+    assert (made.result.returncode, made.result.stdout) == (0, expected)
+    verify_all(made, "far")
