@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include "arch/agent_registers.h"
 
-#define AGENT_VERSION 10
+#define AGENT_VERSION 11
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -167,6 +167,8 @@ enum agent_array_op {                 /* each takes 0, 1 or 2 numbers from the s
 		      AGENT_NOT,
 		      AGENT_FINITE,
 		      AGENT_NAN,
+		      AGENT_INFINITE,
+		      AGENT_ROOT,
 		      AGENT_ADD,
 		      AGENT_SUBTRACT,
 		      AGENT_MULTIPLY,
@@ -178,7 +180,13 @@ enum agent_array_op {                 /* each takes 0, 1 or 2 numbers from the s
 		      AGENT_EQUAL,
 		      AGENT_NOT_EQUAL,
 		      AGENT_AND,
-		      AGENT_OR
+		      AGENT_OR,
+		      AGENT_POWER,
+		      AGENT_QUOTIENT,  /* of whole numbers, towards 0 */
+		      AGENT_REMAINDER, /* with the sign of the first number */
+		      AGENT_BITS_AND,  /* of whole numbers of 64 bits */
+		      AGENT_BITS_OR,
+		      AGENT_BITS_XOR
 };
 enum agent_array_fold {
 	AGENT_FOLD_ALL = 1,
@@ -188,7 +196,10 @@ enum agent_array_fold {
 	AGENT_FOLD_MAX,
 	AGENT_FOLD_MIN,
 	AGENT_FOLD_SORTED,
-	AGENT_FOLD_CHECKSUM /* CRC-32C of the bytes of the first operand */
+	AGENT_FOLD_CHECKSUM, /* CRC-32C of the bytes of the first operand */
+	AGENT_FOLD_PRODUCT,
+	AGENT_FOLD_WHERE_MAX, /* index of the first one of them, from 0; -1: there are no elements */
+	AGENT_FOLD_WHERE_MIN
 };
 /* How to get from one element of an operand to the next.  It decides what the `stride` numbers mean (the enums below).
  * All but AGENT_STRIDES have one dimension. */

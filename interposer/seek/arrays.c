@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <tgmath.h>
 #include "seek/arrays_walk.h"
 #include "space/upper_memory.h"
 #include "base/guarded_copy.h"
@@ -149,7 +150,7 @@ static bool sound(const struct agent_array *plan)
 
 	if (plan->dimensions < 1 || plan->dimensions > AGENT_DIMENSIONS || plan->operands < 1 ||
 	    plan->operands > AGENT_OPERANDS || plan->steps < 1 || plan->steps > AGENT_STEPS ||
-	    plan->fold < AGENT_FOLD_ALL || plan->fold > AGENT_FOLD_CHECKSUM)
+	    plan->fold < AGENT_FOLD_ALL || plan->fold > AGENT_FOLD_WHERE_MIN)
 		return false;
 	for (uint32_t i = 0; i < plan->operands; i++) {
 		const struct agent_array_operand *operand = &plan->operand[i];
@@ -160,7 +161,7 @@ static bool sound(const struct agent_array *plan)
 	}
 	for (uint32_t i = 0; i < plan->steps; i++) {
 		const struct agent_array_step *step = &plan->step[i];
-		if (step->op == AGENT_LOAD ? step->which >= plan->operands : step->op > AGENT_OR)
+		if (step->op == AGENT_LOAD ? step->which >= plan->operands : step->op > AGENT_BITS_XOR)
 			return false;
 		unsigned takes = step->op <= AGENT_NUMBER ? 0 : step->op < AGENT_ADD ? 1 : 2;
 		if (step->op < AGENT_LOAD || depth < takes || depth - takes >= DEPTH)
@@ -215,6 +216,19 @@ struct folding {
 	int rc;
 };
 
+/* The value of a fold over no elements. */
+static long double of_none(uint32_t fold)
+{
+	switch (fold) {
+	case AGENT_FOLD_ALL:
+	case AGENT_FOLD_SORTED:
+	case AGENT_FOLD_PRODUCT: return 1;
+	case AGENT_FOLD_MAX: return -INFINITY;
+	case AGENT_FOLD_MIN: return INFINITY;
+	default: return 0;
+	}
+}
+
 static void fold_all(void *arg)
 {
 	struct folding *f = arg;
@@ -223,7 +237,7 @@ static void fold_all(void *arg)
 	bool wide = is_wide(plan);
 
 	f->state = (struct state){.index = UINT64_MAX};
-	f->state.value = plan->fold == AGENT_FOLD_ALL || plan->fold == AGENT_FOLD_SORTED;
+	f->state.value = of_none(plan->fold);
 	f->rc = 0;
 	for (uint64_t row = 0; row < f->rows && plan->extent[0] && !f->state.done; row++) {
 		row_begins(plan, row, addr);
@@ -267,6 +281,8 @@ int arrays_fold(const struct agent_array *plan, struct agent_array_found *found)
 		return f.rc;
 	if (plan->fold == AGENT_FOLD_CHECKSUM)
 		f.state.value = f.state.crc;
+	if (plan->fold == AGENT_FOLD_WHERE_MAX || plan->fold == AGENT_FOLD_WHERE_MIN)
+		f.state.value = f.state.index == UINT64_MAX ? -1 : (long double)f.state.index;
 	found->high = (double)f.state.value;
 	found->low = __builtin_isfinite(found->high) ? (double)(f.state.value - (long double)found->high) : 0;
 	found->index = f.state.index;

@@ -38,6 +38,10 @@ static const NUMBER *NAME(convert)(uint32_t type, const void *whole, NUMBER *res
 		to[i] = (value); \
 	return
 #define TRUTH(value) EACH((value) ? (NUMBER)1 : (NUMBER)0)
+/* Negative if both are: of a signed type, then. */
+#define BITS(sign) \
+	EACH(a[i] < 0 || b[i] < 0 ? (NUMBER)(int64_t)(NAME(bits)(a[i]) sign NAME(bits)(b[i])) \
+				  : (NUMBER)(NAME(bits)(a[i]) sign NAME(bits)(b[i])))
 
 static void NAME(one)(uint32_t op, NUMBER *restrict to, const NUMBER *restrict a, size_t n)
 {
@@ -47,7 +51,34 @@ static void NAME(one)(uint32_t op, NUMBER *restrict to, const NUMBER *restrict a
 	case AGENT_NOT: TRUTH(a[i] == 0);
 	case AGENT_FINITE: TRUTH(a[i] - a[i] == 0); /* inf - inf and NaN - NaN are NaN */
 	case AGENT_NAN: TRUTH(a[i] != a[i]);
+	case AGENT_INFINITE: TRUTH(__builtin_isinf(a[i]));
+	case AGENT_ROOT: EACH((NUMBER)sqrt(a[i]));
 	}
+}
+
+static NUMBER NAME(power)(NUMBER a, NUMBER b)
+{
+	NUMBER to = 1;
+
+	if (b != trunc(b) || b < 0 || b > 64)
+		return (NUMBER)pow(a, b);
+	for (int n = (int)b; n; n--) /* exact as long as the value is */
+		to *= a;
+	return to;
+}
+
+/* fmod() is exact, and so is the division of a multiple. */
+static NUMBER NAME(quotient)(NUMBER a, NUMBER b)
+{
+	return (a - (NUMBER)fmod(a, b)) / b;
+}
+
+/* The 64 bits of a whole number. */
+static uint64_t NAME(bits)(NUMBER a)
+{
+	if (!(a >= -0x1p63L && a < 0x1p64L))
+		return 0;
+	return a < 0 ? (uint64_t)(int64_t)a : (uint64_t)a;
 }
 
 static void NAME(two)(uint32_t op, NUMBER *restrict to, const NUMBER *a, const NUMBER *b, size_t n)
@@ -65,8 +96,15 @@ static void NAME(two)(uint32_t op, NUMBER *restrict to, const NUMBER *a, const N
 	case AGENT_NOT_EQUAL: TRUTH(a[i] != b[i]);
 	case AGENT_AND: TRUTH((a[i] != 0) & (b[i] != 0));
 	case AGENT_OR: TRUTH((a[i] != 0) | (b[i] != 0));
+	case AGENT_POWER: EACH(NAME(power)(a[i], b[i]));
+	case AGENT_QUOTIENT: EACH(NAME(quotient)(a[i], b[i]));
+	case AGENT_REMAINDER: EACH((NUMBER)fmod(a[i], b[i]));
+	case AGENT_BITS_AND: BITS(&);
+	case AGENT_BITS_OR: BITS(|);
+	case AGENT_BITS_XOR: BITS(^);
 	}
 }
+#undef BITS
 #undef TRUTH
 #undef EACH
 
@@ -152,8 +190,14 @@ static void NAME(fold)(uint32_t fold, const NUMBER *a, size_t n, uint64_t index,
 			sum += a[i];
 		state->value += sum;
 		return;
+	case AGENT_FOLD_PRODUCT:
+		for (size_t i = 0; i < n; i++)
+			state->value *= a[i];
+		return;
 	case AGENT_FOLD_MAX:
-	case AGENT_FOLD_MIN: NAME(extreme)(fold == AGENT_FOLD_MAX, a, n, index, state); return;
+	case AGENT_FOLD_WHERE_MAX: NAME(extreme)(true, a, n, index, state); return;
+	case AGENT_FOLD_MIN:
+	case AGENT_FOLD_WHERE_MIN: NAME(extreme)(false, a, n, index, state); return;
 	case AGENT_FOLD_SORTED: NAME(sorted)(a, n, index, state); return;
 	}
 }

@@ -8,11 +8,13 @@ import shlex
 from rdb.session.predicates import NAMES
 
 # gdb_scripts/rdb_gdb/values/predicates.py, intrinsics.py
-_PREDICATE = re.compile(rf"(?<![\w$.>:%])({NAMES}|c(?:real|imag|abs)[fl]?|aimag)\s*\(")
+_PREDICATE = re.compile(
+    rf"(?<![\w$.>:%])({NAMES}|c(?:real|imag|abs)[fl]?|aimag)\s*\(", re.IGNORECASE
+)
 # gdb_scripts/rdb_gdb/commands/meant.py
 _TAKES_ONE = re.compile(
     r"(p(r(i(nt?)?)?)?|ins(p(e(ct?)?)?)?|output|call|disp(l(ay?)?)?|wa(t(ch?)?)?"
-    r"|[ra]w(a(t(ch?)?)?)?|wha(t(is?)?)?|pt(y(pe?)?)?|x|printf)\b"
+    r"|[ra]w(a(t(ch?)?)?)?|wha(t(is?)?)?|pt(y(pe?)?)?|x|printf|set\s+var\w*)\b"
 )
 
 _CONDITION = re.compile(r"(t?h?b|br|t?h?break)\s.*\sif\b|cond\w*\s+\d", re.DOTALL)

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import re
 
-NAMES = "allfinite|all|any|count|sum|max|min|sorted|checksum|maxval|minval"
+NAMES = (
+    "allfinite|all|any|count|sum|max|min|sorted|checksum|maxval|minval|product|prod"
+    "|maxloc|minloc|argmax|argmin"
+)
 
 # GDB shows the translated form: `$max("u") > 6`.
 _IN_GDBS = re.compile(

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gdb
 
-from . import absent, elements, symbols
+from . import absent, elements, reserved, symbols
 from .bits import Bits, bits
 from .nodes import Nodes, nodes, ring
 
@@ -61,6 +61,7 @@ class Array:
     leaf: Any = None  # type of an element
     member: Array | None = None  # the member that is meant of each element
     bits: Bits | None = None  # if the elements are bits
+    of: Array | None = None  # the array of complex numbers whose real or imaginary parts these are
 
     @classmethod
     def of_nodes(cls, text: str, found: Nodes, spoken: str, path: str) -> Array:
@@ -72,6 +73,8 @@ class Array:
                     "is not a number."
                 )
             found = found.member(member.address, member.leaf)
+        if found.kind.code == gdb.TYPE_CODE_COMPLEX:
+            raise gdb.error(f"{text}: rdb cannot compute with complex numbers that lie apart.")
         kind = kind_of(found.kind, text)
         dimensions = [(0, found.count, 0)]
         return cls(found.address, kind, dimensions, text, spoken, nodes=found, member=member)
@@ -90,6 +93,27 @@ class Array:
         return self.kind in _REALS.values()
 
     @property
+    def is_truth(self) -> bool:
+        kind = self.leaf.code if self.leaf else None
+        return self.bits is not None or kind == gdb.TYPE_CODE_BOOL
+
+    def be_of(self, leaf: Any, text: str) -> None:
+        """Sets the kind of its elements, for elements of type LEAF."""
+        of_cxx = re.match(r"std::(\w+::)*complex<", leaf.name or "")
+        self.is_complex = of_cxx is not None or leaf.code == gdb.TYPE_CODE_COMPLEX
+        self.kind = kind_of(leaf.template_argument(0).strip_typedefs() if of_cxx else leaf, text)
+        if self.is_complex:
+            self.dimensions.insert(0, (0, 2, leaf.sizeof // 2))
+
+    def parts(self) -> list[Array]:
+        """The real and the imaginary parts of complex elements."""
+        (_, _, size), *dimensions = self.dimensions
+        return [
+            replace(self, address=at, dimensions=dimensions, is_complex=False, of=self)
+            for at in (self.address, self.address + size)
+        ]
+
+    @property
     def extents(self) -> list[int]:
         return [extent for _, extent, _ in self.dimensions]
 
@@ -104,6 +128,8 @@ class Array:
 
     def name(self, number: int, node: int) -> str:
         """Name of element NUMBER, from 0; NODE: address of its node."""
+        if self.of is not None:
+            return self.of.name(2 * number, node)
         behind, dimensions = "", self.dimensions
         if self.member is not None:
             number, within = divmod(number, math.prod(self.member.extents))
@@ -126,6 +152,8 @@ class Array:
         )
 
     def shown(self, number: int, node: int) -> str:
+        if self.of is not None:
+            return self.of.shown(2 * number, node)
         if self.nodes:
             return self.nodes.shown(number, node)
         if self.bits is not None:
@@ -201,14 +229,7 @@ def _array(text: str, value: Any, spoken: str, path: str) -> Array:
         return array
     if path:
         raise gdb.error(f"the elements of {text} have no members: {leaf}.")
-    if re.match(r"std::(\w+::)*complex<", leaf.name or ""):
-        array.is_complex, of = True, leaf.template_argument(0).strip_typedefs()
-        array.kind = kind_of(of, text)
-    else:
-        array.is_complex = leaf.code == gdb.TYPE_CODE_COMPLEX
-        array.kind = kind_of(leaf, text)
-    if array.is_complex:
-        array.dimensions.insert(0, (0, 2, leaf.sizeof // 2))
+    array.be_of(leaf, text)
     return array
 
 
@@ -226,13 +247,12 @@ def _member(text: str, kind: Any, path: str, spoken: str) -> Array:
         within = _within(path)
         if not within:
             raise gdb.error(away)
-        value = symbols.evaluated(within)
+        value = symbols.evaluated(reserved.for_gdb(within))
         found = located(within, value)
         if found is None:
             leaf = value.type.strip_typedefs()
-            found = Array(
-                int(value.address), kind_of(leaf, text + path), [], path, spoken, leaf=leaf
-            )
+            found = Array(int(value.address), 0, [], path, spoken, leaf=leaf)
+            found.be_of(leaf, text + path)
     except gdb.MemoryError:
         raise gdb.error(away) from None
     if found.nodes or not 0 <= found.address < kind.sizeof:

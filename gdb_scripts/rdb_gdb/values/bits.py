@@ -5,6 +5,7 @@ Their memory is read as a whole, and predicates over them are computed here.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,13 +20,18 @@ _MOST = 1 << 24
 _LOAD, _NUMBER = 1, 2
 _OF_ONE: dict[int, Callable[[float], float]] = {
     3: abs, 4: operator.neg, 5: lambda x: not x, 6: lambda x: True, 7: lambda x: False,
+    8: lambda x: False, 9: lambda x: x**0.5 if x >= 0 else math.nan,
 }  # fmt: skip
 _OF_TWO: dict[int, Callable[[float, float], float]] = {
-    8: operator.add, 9: operator.sub, 10: operator.mul, 12: operator.lt, 13: operator.le,
-    14: operator.gt, 15: operator.ge, 16: operator.eq, 17: operator.ne,
-    18: lambda x, y: bool(x and y), 19: lambda x, y: bool(x or y),
+    10: operator.add, 11: operator.sub, 12: operator.mul, 14: operator.lt, 15: operator.le,
+    16: operator.gt, 17: operator.ge, 18: operator.eq, 19: operator.ne,
+    20: lambda x, y: bool(x and y), 21: lambda x, y: bool(x or y),
+    25: lambda x, y: int(x) & int(y), 26: lambda x, y: int(x) | int(y),
+    27: lambda x, y: int(x) ^ int(y),
 }  # fmt: skip
-_ALL, _ANY, _COUNT, _SUM, _MAX, _MIN, _SORTED = range(1, 8)  # enum agent_array_fold
+_ALL, _ANY, _COUNT, _SUM, _MAX, _MIN, _SORTED, _CHECKSUM, _PRODUCT, _WHERE_MAX, _WHERE_MIN = range(
+    1, 12
+)  # enum agent_array_fold
 
 
 @dataclass(frozen=True)
@@ -91,11 +97,16 @@ def folded(
         pairs = enumerate(zip(values, values[1:]), 1)
         first = next((at for at, (before, one) in pairs if one < before), None)
         return int(first is None), first
-    if fold not in (_MAX, _MIN):
+    if fold == _PRODUCT:
+        return math.prod(values), None
+    if fold == _CHECKSUM:
         raise gdb.error("rdb computes no checksum of an array of bits.")
     if not values:
-        raise gdb.error("The array has no elements.")
-    found = max(values) if fold == _MAX else min(values)
+        none = {_MAX: -math.inf, _MIN: math.inf}
+        return none.get(fold, -1), None
+    found = max(values) if fold in (_MAX, _WHERE_MAX) else min(values)
+    if fold in (_WHERE_MAX, _WHERE_MIN):
+        return values.index(found), values.index(found)
     return int(found) if found == int(found) else found, values.index(found)
 
 

@@ -31,10 +31,12 @@ def language(expression: str) -> str:
         symbol = symbols.find(name[1])[0] if name else None
     except gdb.error:
         symbol = None  # no frame
-    file = symbol.symtab.filename if symbol is not None and symbol.symtab is not None else ""
-    if os.path.splitext(file)[1].lower() in _FORTRAN:
-        return "fortran"
-    return symbols.language()
+    return "fortran" if symbol is not None and of_fortran(symbol) else symbols.language()
+
+
+def of_fortran(symbol: Any) -> bool:
+    file = symbol.symtab.filename if symbol.symtab is not None else ""
+    return os.path.splitext(file)[1].lower() in _FORTRAN
 
 
 def member(language: str, name: str) -> str:

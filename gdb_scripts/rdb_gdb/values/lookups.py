@@ -9,7 +9,7 @@ from typing import Any
 
 import gdb
 
-from . import reserved, static_members, symbols
+from . import elements, reserved, static_members, symbols
 from .own_frames import own_symtab
 
 FUNCTIONS = (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD)
@@ -138,6 +138,10 @@ def _is_in(name: str, place: Any) -> bool:
 
 def _called_so(function: Any, name: str) -> bool:
     called = plain_name(function)
+    if elements.of_fortran(function):
+        name = name.lower()
+        if called == "MAIN__":  # gfortran's name for `program main`
+            return name == "main" or name == "main__"
     if re.search(r"(?:^|::)(\w+)::\1$", called) and not re.search(r"(?:^|::)(\w+)::\1$", name):
         return False  # a constructor: the name is its class's
     return called == name or called.endswith(f"::{name}")

@@ -88,7 +88,13 @@ class View:
 class NumpyArray(Array):
     type_number: int = 0
 
+    @property
+    def is_truth(self) -> bool:
+        return self.type_number == 0
+
     def shown(self, number: int, node: int) -> str:
+        if self.of is not None:
+            return self.of.shown(2 * number, node)
         _, size, code = _TYPES[self.type_number]
         at, of = self.address, number
         for _, extent, stride in self.dimensions:

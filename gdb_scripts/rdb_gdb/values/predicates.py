@@ -6,21 +6,23 @@ the expression as a string: `break f if !$allfinite("e")`, in Fortran `print $ma
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import gdb
 
-from . import cpython, elements, intrinsics, pyvalues, scalars, subscripts, symbols, texts
+from . import cpython, elements, intrinsics, pynames, pyvalues, scalars, subscripts, symbols, texts
 from .arrays import Array
-from .elementwise import OF_ONE, Plan, joined, planned
+from .elementwise import FUNCTIONS, Plan, compares, given, joined, planned
 from .own_frames import own_symtab
 
 # interposer/interface/agent.h: enum agent_array_fold
 _ALL, _ANY, _COUNT, _SUM, _MAX, _MIN, _SORTED, _CHECKSUM = range(1, 9)
+_PRODUCT, _WHERE_MAX, _WHERE_MIN = range(9, 12)
 FOLDS: dict[str, tuple[int, str]] = {
     "allfinite": (_ALL, "isfinite({})"),
     "all": (_ALL, "{}"),
@@ -33,9 +35,22 @@ FOLDS: dict[str, tuple[int, str]] = {
     "checksum": (_CHECKSUM, "{}"),
     "maxval": (_MAX, "{}"),
     "minval": (_MIN, "{}"),
+    "product": (_PRODUCT, "{}"),
+    "prod": (_PRODUCT, "{}"),
+    "maxloc": (_WHERE_MAX, "{}"),
+    "minloc": (_WHERE_MIN, "{}"),
+    "argmax": (_WHERE_MAX, "{}"),
+    "argmin": (_WHERE_MIN, "{}"),
 }
 _TRUTHS = (_ALL, _ANY, _SORTED)
-_CALL = re.compile(rf"(?<![\w$.>:%])({'|'.join(FOLDS)})\s*\(")
+_OF_NUMPY = {"amax": "max", "amin": "min", "count_nonzero": "count"}
+_NAMES = "|".join(FOLDS)
+_CALL = re.compile(rf"(?<![\w$.>:%])({_NAMES})\s*\(")
+_CALL_OF_FORTRAN = re.compile(_CALL.pattern, re.IGNORECASE)
+_CALL_OF_PYTHON = re.compile(
+    rf"(?<![\w$.>:%])(?:(?:np|numpy)\s*\.\s*({_NAMES}|{'|'.join(_OF_NUMPY)})|({_NAMES}))\s*\("
+)
+_METHOD = re.compile(r"\s*\.\s*(all|any|sum|prod|max|min|argmax|argmin)\s*\(\s*\)")
 _FUNCTION = re.compile(rf"\$({'|'.join(FOLDS)}|_rdb_true|_rdb_shown)\s*\(")
 # Parts of the rest for GDB that need no frame: predicates, numbers, operators of Fortran.
 _ELSEWHERE = re.compile(
@@ -67,7 +82,7 @@ class Evaluation:
 
     def decided(self) -> list[str]:
         """The deciding elements with their values at the position."""
-        return [_element(*one) for one in self.deciding]
+        return list(dict.fromkeys(_element(*one) for one in self.deciding))
 
     def again(self, values: Sequence[tuple[float, float]]) -> Any:
         """The value with other values of the predicates, each as (high part, low part).
@@ -122,26 +137,34 @@ def evaluation() -> Evaluation:
 
 def arguments(expression: str) -> list[tuple[int, int]]:
     """Begin and end of the predicates' arguments."""
-    return [(first, last) for _, _, first, last in _calls(expression)]
+    return [(one.first, one.last) for one in _calls(expression)]
 
 
 def words(expression: str) -> set[int]:
     """Offsets of names of functions that GDB does not have."""
     found = intrinsics.words(expression)
-    for _, start, first, last in _calls(expression):
-        found.add(start)
-        for inner in re.finditer(rf"\b({'|'.join(OF_ONE)})\s*\(", expression[first:last]):
-            found.add(first + inner.start())
+    for one in _calls(expression):
+        if one.start != one.first:
+            found.add(one.start)
+        for inner in _INNER.finditer(expression, one.first, one.last):
+            found.add(inner.start())
     return found
+
+
+_INNER = re.compile(
+    r"(?<![\w$.>:%])(?:(?:np|numpy|math)\s*\.\s*|std\s*::\s*)?"
+    rf"({'|'.join((*FUNCTIONS, *FOLDS))})\s*\(",
+    re.IGNORECASE,
+)
 
 
 def value(expression: str) -> Any:
     """As gdb.parse_and_eval, but with predicates; in the selected frame."""
     one = _begin()
     found: list[Any] = []
-    for name, start, first, last in _calls(expression):
-        found.append(_evaluated(name, expression[first:last]))
-        if start == 0 and last + 1 == len(expression.strip()):
+    for call in _calls(expression):
+        found.append(_evaluated(call.name, expression[call.first : call.last]))
+        if call.start == 0 and call.end == len(expression.strip()):
             one.whole = True
             return found[0]
     one.whole = True
@@ -184,9 +207,9 @@ def rest(expression: str) -> str:
     """The expression with convenience variables in place of the predicates."""
     parts: list[str] = []
     end = 0
-    for number, (_, start, _, last) in enumerate(_calls(expression)):
-        parts += [expression[end:start], f"$_rdb_fold{number}"]
-        end = last + 1
+    for number, call in enumerate(_calls(expression)):
+        parts += [expression[end : call.start], f"$_rdb_fold{number}"]
+        end = call.end
     return "".join([*parts, expression[end:]])
 
 
@@ -201,9 +224,10 @@ def in_gdbs(line: str) -> str:
     """A GDB command with predicates, in the form that GDB takes."""
     parts: list[str] = []
     end = 0
-    for name, start, first, last in _calls(line):
-        parts += [line[end:start], f"${name}({quoted(line[first:last])})"]
-        end = last + 1
+    for call in _calls(line):
+        argument = quoted(line[call.first : call.last])
+        parts += [line[end : call.start], f"${call.name}({argument})"]
+        end = call.end
     return intrinsics.for_gdb("".join([*parts, line[end:]]))
 
 
@@ -253,34 +277,72 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _calls(expression: str) -> Any:
-    """(name, offset, begin and end of the argument) of the outermost predicates."""
+class _Call(NamedTuple):
+    """A predicate in an expression: offsets of its begin and end, and of its argument's."""
+
+    start: int
+    first: int
+    last: int
+    end: int
+    name: str
+
+
+def _calls(expression: str) -> list[_Call]:
+    """The outermost predicates."""
     plain = _TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+    python = cpython.running() is not None
+    fortran = not python and elements.language("") == "fortran"
+    pattern = _CALL_OF_PYTHON if python else _CALL_OF_FORTRAN if fortran else _CALL
+    methods = list(_methods(plain)) if python else []
+    calls: list[_Call] = []
     at = 0
-    while True:
-        found = _CALL.search(plain, at)
-        if found is None:
-            return
+    while (found := pattern.search(plain, at)) is not None:
         depth, last = 1, found.end()
         while last < len(plain) and depth:
             depth += (plain[last] in "([") - (plain[last] in ")]")
             last += 1
         at = last
-        if depth == 0 and not _is_the_programs(found[1]):
-            yield found[1], found.start(), found.end(), last - 1
+        name = str(next(one for one in found.groups() if one)).lower()
+        argument = plain[found.end() : last - 1]
+        bare = found[found.re.groups]  # not np.sum
+        if depth == 0 and not (bare and _is_the_programs(bare, argument)):
+            name = _OF_NUMPY.get(name, name)
+            calls.append(_Call(found.start(), found.end(), last - 1, last, name))
+    inside = [one for one in methods if any(c.first <= one.start < c.last for c in calls)]
+    within = [one for one in calls if any(m.first <= one.start < m.last for m in methods)]
+    return sorted(one for one in [*calls, *methods] if one not in [*inside, *within])
 
 
-def _is_the_programs(name: str) -> bool:
-    """Has a function or an array of the program the name?  Other variables are not called."""
+def _methods(plain: str) -> Iterator[_Call]:
+    """numpy's `u.max()`, `(u > 0).all()`."""
+    for found in _METHOD.finditer(plain):
+        start = subscripts.operand_start(plain, found.start())
+        name = re.match(r"[A-Za-z_]\w*", plain[start:])
+        if start < found.start() and not (name and pynames.is_of_c(name[0])):
+            yield _Call(start, start, found.start(), found.end(), found[1])
+
+
+def _is_the_programs(name: str, argument: str) -> bool:
+    """Has a function or an array of the program the name?  Other variables are not called, and
+    neither is an array with itself."""
     try:
         symbol = symbols.find(name)[0]
     except gdb.error:
         symbol = gdb.lookup_global_symbol(name)
     if symbol is None or (symbol.is_variable and symbol.type and _is_number(symbol.type)):
         return False
+    if not symbol.is_function and _no_subscript(name, argument):
+        return False
     return symbol.symtab is None or (
         own_symtab(symbol.symtab) and not cpython.of_interpreter(symbol.symtab)
     )
+
+
+def _no_subscript(name: str, argument: str) -> bool:
+    """Can the argument not be a subscript of an array of that name: `all(all .or. m)`, `sum(sum)`,
+    `any(k > 3)`?"""
+    whole = re.search(rf"(?<![\w%.]){name}\b(?!\s*[(\[])", argument, re.IGNORECASE)
+    return whole is not None or bool(compares(argument))
 
 
 def _is_number(kind: Any) -> bool:
@@ -301,7 +363,12 @@ def alone(name: str, argument: str) -> Any:
 
 def _evaluated(name: str, argument: str) -> Any:
     fold, wrapped = FOLDS[name]
+    if (inner := next(iter(_calls(argument)), None)) is not None:
+        raise gdb.error(f"A predicate cannot stand in another one: {argument[inner.start :]}.")
+    if len(given(argument)) > 1:
+        raise gdb.error(f"{name} takes one argument here: write {name}({given(argument)[0]}).")
     plan = planned(fold, wrapped.format(f"({argument})"))
+    plan.flat = name.startswith("arg")
     found, number, nodes = _of_plan(plan)
     _read.extend(array.span for array in plan.arrays if not array.nodes)
     if plan.fold not in (_COUNT, _SUM, _CHECKSUM) and number is not None:
@@ -323,12 +390,32 @@ def _in_gdb(plan: Plan, found: float | int) -> Any:
         return scalars.of_type(found, plan.type)
     if plan.fold in _TRUTHS:
         return gdb.Value(bool(found))
-    if plan.fold not in (_COUNT, _CHECKSUM) and any(one.is_real for one in plan.arrays):
+    if plan.fold in (_WHERE_MAX, _WHERE_MIN):
+        return _indices(plan, int(found))
+    if (plan.fold not in (_COUNT, _CHECKSUM) and plan.is_real) or abs(found) == math.inf:
         return gdb.Value(float(found))
     whole = int(found)
-    if whole < 2**63:
+    if -(2**63) <= whole < 2**63:
         return gdb.Value(whole)
+    if not 0 <= whole < 2**64:
+        return gdb.Value(float(found))
     return gdb.Value(whole.to_bytes(8, "little"), gdb.lookup_type("unsigned long"))
+
+
+def _indices(plan: Plan, number: int) -> Any:
+    """An element's place: of one dimension a number, of several an array, as the language counts
+    (Fortran from 1, whatever the bounds are)."""
+    array = plan.arrays[0]
+    fortran = array.spoken == "fortran"
+    if plan.flat or len(array.extents) == 1 or number < 0:
+        return gdb.Value(number + fortran)
+    found = []
+    for extent in array.extents:
+        found.append(number % extent + fortran)
+        number //= extent
+    found = found if fortran else found[::-1]
+    kind = gdb.lookup_type("int").array(0, len(found) - 1)
+    return gdb.Value(b"".join(one.to_bytes(4, "little") for one in found), kind)
 
 
 def _element(array: Array, number: int, node: int) -> str:

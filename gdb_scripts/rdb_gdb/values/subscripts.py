@@ -35,7 +35,7 @@ def for_gdb(expression: str) -> str:
         place = plain.find("[", place + 1)
         if place < 0:
             return expression
-        end, start = _closing(plain, place), _start(plain, place)
+        end, start = _closing(plain, place), operand_start(plain, place)
         term = expression[start:place].strip()
         kind = _kind(term) if term and end else None
         if kind is not None:
@@ -49,7 +49,7 @@ def all_of(expression: str) -> list[str]:
     """The parts of EXPRESSION that are operands with a subscript."""
     plain = TEXTS.sub(lambda found: "_" * len(found[0]), expression)
     places = [found.start() for found in re.finditer(r"\[", plain)]
-    return [expression[_start(plain, at) : _closing(plain, at) + 1] for at in places]
+    return [expression[operand_start(plain, at) : _closing(plain, at) + 1] for at in places]
 
 
 def _call(call: str, kind: Any) -> str:
@@ -71,7 +71,7 @@ def _closing(plain: str, place: int) -> int:
     return 0
 
 
-def _start(plain: str, end: int) -> int:
+def operand_start(plain: str, end: int) -> int:
     """Index at which the operand begins that ends before END."""
     start = end
     while True:
