@@ -12,7 +12,17 @@ import gdb
 from .. import link
 from ..loading import at_load
 from ..state import conditions, meant
-from ..values import absent, intrinsics, predicates, pyvalues, quoting, subscripts, symbols, texts
+from ..values import (
+    absent,
+    intrinsics,
+    predicates,
+    pyvalues,
+    quoting,
+    subscripts,
+    symbols,
+    synthetic,
+    texts,
+)
 from ..values.words import names
 from .command import Command, command, when_opened
 
@@ -23,6 +33,9 @@ _TAKES_ONE = re.compile(
     r"(?:\s*/\w+)?(?:\s+-l(?:ocation)?\b|\s+-.*?\s--(?=\s))?)"
     r"(?=[\s(\"'*&])\s*(?P<expression>.+)",
     re.DOTALL,
+)
+_SETS = re.compile(
+    r"(?P<command>set\s+var\w*\s)\s*(?P<place>[^=]+?)\s*=(?!=)\s*(?P<value>.+)", re.DOTALL
 )
 _PRINT = re.compile(r"(?:p|pr|pri|prin|print|ins\w*)(?![\w-])")
 _WATCH = re.compile(r"[ra]?w(?!h)")
@@ -44,6 +57,10 @@ class InGdbs(Command):
 
 
 def execute(line: str, from_tty: bool = False) -> None:
+    sets = _SETS.fullmatch(line)
+    if sets and not re.search(r"[-+*/%&|^<>!:]$", sets[2]):
+        _set(sets[1], sets[2], sets[3], from_tty)
+        return
     found = _TAKES_ONE.fullmatch(line)
     if found is None:
         with symbols.evaluating():
@@ -64,6 +81,8 @@ def execute(line: str, from_tty: bool = False) -> None:
     if prints:
         command = _PRINT.sub("call", command, count=1)
     with meant.here(expression, as_gdb=True) as means, symbols.evaluating():
+        if synthetic.stands_in(means.text) and _WATCH.match(command):
+            raise gdb.error(f"{expression} is not in memory here: the optimizer has removed it.")
         plain = predicates.in_gdbs(means.text)
         text = subscripts.for_gdb(plain)
         compares = any(one in text for one in (texts.SAME, texts.TRIM)) and (
@@ -76,6 +95,7 @@ def execute(line: str, from_tty: bool = False) -> None:
                 command.startswith("disp")
                 and (
                     text != plain
+                    or synthetic.stands_in(text)
                     or intrinsics.of_classes(means.text) != means.text
                     or absent.may_be(expression, means.text, names(means.text))
                 )
@@ -89,6 +109,16 @@ def execute(line: str, from_tty: bool = False) -> None:
         said = means.bound if _WATCH.match(command) else means.said
         if said:
             gdb.write(f" ({said})" if command.startswith("output") else f"({said})\n")
+
+
+def _set(command: str, place: str, value: str, from_tty: bool) -> None:
+    with meant.here(value, as_gdb=True) as new, symbols.evaluating():
+        said = predicates.in_gdbs(new.text)
+        new_value = subscripts.for_gdb(said)
+        with meant.here(place, as_gdb=True) as old:
+            gdb.execute(f"{command} {subscripts.for_gdb(old.text)} = {new_value}", from_tty)
+            if old.said:
+                gdb.write(f"({old.said})\n")
 
 
 class Print(gdb.Command):

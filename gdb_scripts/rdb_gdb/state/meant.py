@@ -9,7 +9,7 @@ by `print` if the program has no such name.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from ..values import (
     prologue,
     reserved,
     symbols,
+    synthetic,
     texts,
 )
 from ..values.functions import Function, function
@@ -89,10 +90,17 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
             plain = unqualified(expression, members)
             full = inherited.in_full(plain, variables, list(names(plain)))
             text = in_frame(replaced(texts.for_gdb(full), modules), variables)
+            alone = as_gdb and text.strip() in [one.in_frame for one in variables]
+            with suppress(synthetic.Removed) if alone else nullcontext():  # GDB says so
+                text = synthetic.for_gdb(text, members)
             try:
-                yield Meant(text, said, bound)
+                with synthetic.without_malloc(variables):
+                    yield Meant(text, said, bound)
             except gdb.error as error:
                 without = absent.why(text, names(text)) or unset
+                without = without or synthetic.lost(variables, error)
+                if members and not without and this_of(frame) is None:
+                    without = f"{', '.join(members)}: this is optimized out"
                 if not without:
                     raise
                 raise gdb.error(f"{without}.") from error

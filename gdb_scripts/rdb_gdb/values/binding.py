@@ -34,6 +34,7 @@ from . import (
     pynames,
     subscripts,
     symbols,
+    synthetic,
     texts,
     wrapped,
 )
@@ -151,18 +152,21 @@ class Binding:
         with self._context():
             try:
                 try:
-                    value = predicates.value(self._text(self.expression))
+                    with synthetic.without_malloc(self._variables):
+                        value = predicates.value(self._text_here())
                 finally:
                     self.evaluation = predicates.evaluation()
                 if not value.is_optimized_out:
                     value.fetch_lazy()
+                    synthetic.need_address(value)
                     if value.type.strip_typedefs().code in _REFERENCES:
                         value.referenced_value().fetch_lazy()
                     return value
             except gdb.error as error:
                 text = self._text(self.expression)
                 bound = ((*one.span(), one[0]) for one in BOUND.finditer(text))
-                said = absent.why(text, [*names(text), *bound]) or _of_call(str(error))
+                said = absent.why(text, [*names(text), *bound])
+                said = said or synthetic.lost(self._variables, error) or _of_call(str(error))
                 said = inherited.as_written(without_placeholders(said, self._variables))
                 raise Undefined(said) from None
         named = ", ".join([one.name for one in self._variables] + self._members)
@@ -240,8 +244,8 @@ class Binding:
         with self._selected(frame):
             stand_in(self._variables)
             try:
-                predicates.value(self._text(self.expression))
-            except gdb.MemoryError:
+                synthetic.need_address(predicates.value(self._text_here()))
+            except (gdb.MemoryError, synthetic.Removed):
                 return
             except gdb.error as error:
                 if "syntax error" in str(error):
@@ -272,8 +276,8 @@ class Binding:
             if name not in named or term is None:
                 continue
             try:
-                text = subscripts.for_gdb(self._text(self.expression[slice(*term.span())]))
-                value = symbols.evaluated(text)
+                text = self._text_here(self.expression[slice(*term.span())])
+                value = symbols.evaluated(subscripts.for_gdb(text))
                 if value.type.strip_typedefs().code in _REFERENCES:
                     value = value.referenced_value()
                 if value.address is not None and value.type.sizeof:
@@ -370,6 +374,11 @@ class Binding:
     def _text(self, text: str) -> str:
         """TEXT with placeholders or addresses for the variables' names."""
         return (placed if self._by_place else in_frame)(text, self._variables)
+
+    def _text_here(self, part: str = "") -> str:
+        """The expression, or a part, for GDB in the selected frame.  Raises gdb.error."""
+        text = self._text(part or self.expression)
+        return text if self._by_place else synthetic.for_gdb(text, self._members)
 
     def _same_by_place(self) -> bool:
         """Is the result the same with addresses for the names?  It is not for sizeof, for

@@ -26,6 +26,7 @@ from .lookups import (
     value_key,
 )
 from .own_frames import own_file, own_symtab
+from .synthetic import is_removed, this_copied
 from .words import names, replaced
 
 
@@ -248,7 +249,8 @@ def _of_module(name: str, function: Any) -> Any:
 def _this(frame: Any) -> tuple[Any, str] | None:
     """`this` and its class, if a member function runs in this frame."""
     try:
-        this = frame.read_var("this")
+        copied = this_copied(frame)
+        this = frame.read_var("this") if copied is None else copied
         of = this.type.strip_typedefs().target().unqualified()
         return this, of.name or ""  # its text depends on the language of the selected frame
     except (gdb.error, ValueError, RuntimeError):
@@ -260,7 +262,7 @@ def this_of(frame: Any) -> tuple[int, str] | None:
     address is optimized out."""
     found = _this(frame)
     try:
-        return found and (int(found[0]), found[1])
+        return None if found is None or is_removed(found[0]) else (int(found[0]), found[1])
     except gdb.error:
         return None
 
@@ -269,7 +271,8 @@ def loses_this(frame: Any, of: str) -> bool:
     """Does a member function of that class run in this frame, whose object's address is optimized
     out?"""
     found = _this(frame)
-    return found is not None and found[1] == of and bool(found[0].is_optimized_out)
+    lost = found is not None and (found[0].is_optimized_out or is_removed(found[0]))
+    return lost and found is not None and found[1] == of
 
 
 def constructs(frame: Any) -> bool:
