@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from arrays import check
@@ -87,3 +88,38 @@ def test_in_the_console(recorded: Recorded) -> None:
              "find-event b(2)%f%c > 0 --count"]  # fmt: skip
     _, _, value, missing, count = in_console(recorded.home, "job", lines)
     assert "= -2" in value and "no member named w in ring" in missing and "4 events" in count
+
+
+def test_arrays_of_class(tmp_path: Path, build: Build) -> None:
+    source = PROGRAMS / "fortran" / "class_arrays.f90"
+    program = build("fortran/class_arrays.f90", "-O0", compiler="gfortran")
+    recorded = Recorded(tmp_path, program, source)
+    with recorded.gdb() as gdb:
+        gdb.run("break look")
+        gdb.run("continue")
+        gdb.run("up")
+        check(gdb, {
+            "xs(2)%id": 102,
+            "xs(2)%radius": 3,
+            "xs(2)%note == 'n2'": 1,
+            "grid(1, 2)%id": 4,
+            "rs(2)%id + rs(3)%w": 10,
+            "b%items(2)%id": 2,
+            "b%items(3)%note == 'n3'": 1,
+            "sum(xs%id)": 110,
+            "sum(xs%radius)": 15,
+            "max(rs%id)": 9,
+            "sum(rs%w) + sum(rs%radius)": 9,
+            "sum(b%items%radius)": 9,
+        })  # fmt: skip
+        assert gdb.run("print b%items(2)%note").endswith("= 'n2'\n")
+        gdb.run("rdb-meant set var xs(1)%radius = xs(2)%radius + 1")
+        gdb.run("rdb-meant set var real = real * 3")
+        check(gdb, {"xs(1)%radius": 4, "real": 6})
+        gdb.run("undo 2")
+        gdb.run("continue")
+        gdb.run("up")
+        check(gdb, {"xs(2)%id": 103, "xs(2)%radius": 4.5, "sum(xs%id)": 104})
+        assert "do not lie side by side" in gdb.fails("rdb-number sum(xs%radius)")
+        found = json.loads(gdb.run("bisect xs(2)%id < 90 --json"))
+        assert recorded.at("changed").endswith(f":{found['line']}")

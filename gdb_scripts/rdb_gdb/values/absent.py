@@ -90,7 +90,10 @@ def of(value: Any) -> str:
         said = str(value.format_string(max_elements=1))
         return said[1:-1] if said in ("<not allocated>", "<not associated>") else ""
     if kind.code == gdb.TYPE_CODE_STRUCT and [one.name for one in kind.fields()][:2] == _CLASS:
-        return "" if int(value["_data"]) else "not allocated or not associated"
+        data = value["_data"]
+        if data.type.strip_typedefs().code == gdb.TYPE_CODE_ARRAY:
+            return of(data)
+        return "" if int(data) else "not allocated or not associated"
     if value.is_optimized_out:
         return ""  # its address would call the program's malloc
     return "not present" if value.address is not None and not int(value.address) else ""

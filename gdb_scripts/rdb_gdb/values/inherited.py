@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from . import absent, elements, reserved, texts
+from . import absent, elements, reserved, symbols, texts
 from .functions import function
 
 if TYPE_CHECKING:
@@ -24,13 +24,15 @@ _MEMBER = re.compile(r"\s*%\s*(\w+)")
 _WRAPPED = (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF, gdb.TYPE_CODE_ARRAY)
 _OF_CLASS = "_data"
 _OBJECT = "$_rdb_object"
-_LOOKED_AT = re.compile(re.escape(_OBJECT) + r"\(((?:(?!\$_rdb_object\().)*?), '\w+'\)")
+_LOOKED_AT = re.compile(
+    re.escape(_OBJECT) + r"\(((?:(?!\$_rdb_object\().)*?), '\w+'(?:, [^,]*?%_vptr)?\)"
+)
 _VTAB = re.compile(r"(?:__(\w+)_MOD_)?__vtab_(\w+)")
 
 
 def in_full(text: str, variables: list[Variable], names: Iterable[tuple[int, int, str]]) -> str:
     """TEXT with the full path of each member.  NAMES: those of its variables (words.names)."""
-    if elements.language("") != "fortran" or "%" not in text:
+    if elements.language("") != "fortran" or not ("%" in text or "(" in text):
         return text
     types = {one.name: one.symbol.type for one in variables if one.symbol is not None}
     return _in_full(text, types, names)
@@ -67,19 +69,31 @@ def _in_full(text: str, types: dict[str, Any], names: Iterable[tuple[int, int, s
     lengths: list[tuple[int, int, int, str]] = []
     for start, end, name in names:
         kind = types.get(name)
-        looks = False
+        looks, table = False, ""  # the latter: of the type of an array's elements
         while kind is not None or looks:
-            end = _behind_indices(text, end)
+            struct = None if kind is None else _struct(kind)
+            behind = _behind_indices(text, end)
+            if behind > end and _array_of_class(struct):
+                table = f", {_with(added, text, start, end)}%_vptr"
+                added.append((end, f"%{_OF_CLASS}"))
+                kind = _array_of_class(struct)
+            end = behind
             member = _MEMBER.match(text, end)
             if member is None:
                 break
             struct = None if kind is None else _struct(kind)
             between, kind, length = _way(struct, member[1].lower())
-            looks = looks or (kind is None and _of_class(struct))
+            looks = looks or (kind is None and (bool(table) or _of_class(struct)))
             if looks:
-                added += [(start, f"{_OBJECT}("), (end, f", '{member[1].lower()}')")]
-                kind, end = None, member.end()
+                named = member[1].lower()
+                added += [(start, f"{_OBJECT}("), (end, f", '{named}'{table})")]
+                if not _MEMBER.match(text, member.end()) and _is_text_here(
+                    _with(added, text, start, end), named
+                ):
+                    lengths.append((start, end, member.end(), f"_{named}_length"))
+                kind, end, table = None, member.end(), ""
                 continue
+            table = ""
             added.append((end, "".join(f"%{one}" for one in between)))
             if length:
                 lengths.append((start, end, member.end(), length))
@@ -104,20 +118,44 @@ def _with(added: list[tuple[int, str]], text: str, start: int, end: int) -> str:
     return result + text[done:end]
 
 
+def _array_of_class(struct: Any) -> Any:
+    """The type of the elements' array of `class(...) :: a(:)`; None: it is none."""
+    kind = struct[_OF_CLASS].type.strip_typedefs() if _of_class(struct) else None
+    return kind if kind is not None and kind.code == gdb.TYPE_CODE_ARRAY else None
+
+
+def _is_text_here(text: str, name: str) -> bool:
+    """Has the object that TEXT means here a text of deferred length of that name?"""
+    try:
+        kind = symbols.evaluated(reserved.for_gdb(text)).type.strip_typedefs()
+    except gdb.error:
+        return False
+    fields = {str(one.name): one.type for one in kind.fields()}
+    return f"_{name}_length" in fields and texts.has_no_length(fields[name])
+
+
 def _of_class(struct: Any) -> bool:
     return struct is not None and any(one.name == "_vptr" for one in struct.fields())
 
 
 @function("_rdb_object")
-def _object(value: Any, name: Any) -> Any:
-    """$_rdb_object(a, 'val'): the object that a is, or leads to, as the type which has val."""
+def _object(value: Any, name: Any, table: Any = None) -> Any:
+    """$_rdb_object(a, 'val'): the object that a is, or leads to, as the type which has val.
+
+    TABLE: that of the procedures of its type, of an element of an array of `class(...)`.
+    """
+    if table is not None:
+        value = value.address.cast(_type_of(table).pointer()).dereference()
     while value.type.strip_typedefs().code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF):
         value = value.referenced_value()
     if _of_class(value.type.strip_typedefs()):
         said = absent.of(value)
         if said:
             raise gdb.GdbError(said)
-        value = value[_OF_CLASS].cast(_type_of(value["_vptr"]).pointer()).dereference()
+        of_type, value = _type_of(value["_vptr"]), value[_OF_CLASS]
+        if value.type.strip_typedefs().code == gdb.TYPE_CODE_ARRAY:
+            return _objects(value, of_type, str(texts.text_of(name)))
+        value = value.cast(of_type.pointer()).dereference()
     wanted = str(texts.text_of(name))
     kind = of = value.type.strip_typedefs()
     while kind.code == gdb.TYPE_CODE_STRUCT and wanted not in (one.name for one in kind.fields()):
@@ -126,6 +164,22 @@ def _object(value: Any, name: Any) -> Any:
             raise gdb.GdbError(f"There is no member named {wanted} in {of.name}.")
         value, kind = value[parent.name], parent.type.strip_typedefs()
     return value
+
+
+def _objects(value: Any, of: Any, name: str) -> Any:
+    """An array of `class(...)` as an array of the type that its elements have."""
+    if name not in (one.name for one in of.strip_typedefs().fields()):
+        raise gdb.GdbError(f"{name} is not a component of {of.name} itself.")
+    bounds, one, steps = elements.ranges(value.type)[0], value, []
+    for low, high in bounds:
+        steps.append(int(one[low + 1].address) - int(one[low].address) if high > low else None)
+        one = one[low]
+    kind = of
+    for (low, high), step in zip(reversed(bounds), reversed(steps)):
+        if step not in (None, kind.sizeof):
+            raise gdb.GdbError("The elements do not lie side by side.")
+        kind = kind.array(low, high)
+    return one.address.cast(kind.pointer()).dereference()
 
 
 def _type_of(vptr: Any) -> Any:

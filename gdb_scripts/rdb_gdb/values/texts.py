@@ -193,6 +193,8 @@ def bytes_of(value: Any) -> bytes:
         of = kind.target().strip_typedefs()
         if of.code != gdb.TYPE_CODE_STRING and of.sizeof == 1:
             return str(value.string("latin-1")).encode("latin-1")
+        if has_no_length(kind):
+            raise gdb.error("The length of the text is not known here.")
         return bytes_of(value.dereference())
     if kind.code == gdb.TYPE_CODE_STRING:
         return _read(int(value.address), kind.sizeof)
