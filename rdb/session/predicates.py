@@ -27,7 +27,12 @@ _TEXT = r"""("(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^()'"]+)"""
 _SAME = re.compile(rf"(\((?:!|\.not\. ))?\$_rdb_same_texts?\((.+?), {_TEXT}\)(?(1)\))")
 
 
+# The object of a member that is watched: `$_rdb_this_104000011eb0->energy`.
+_HELD = re.compile(r"\$_rdb_this_[0-9a-f]+->")
+
+
 def as_typed(shown: str) -> str:
+    shown = _HELD.sub("", shown)
     shown, found = _IN_GDBS.sub(_as_typed, shown), 1
     shown = _SAME.sub(lambda one: f"{one[2]} {'!' if one[1] else '='}= {one[3]}", shown)
     while found:

@@ -78,3 +78,18 @@ def test_an_object_that_a_closure_has_copied(
         check(gdb, {"n": 12, "n > 11": 1, "this->n": 12, "solver::run::by": 1})
         assert gdb.run("print *this").endswith("= {n = 12}\n")
         assert "synthetic.cc:30" in gdb.run("bisect n < 12")
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_member_is_watched_beyond_its_function(tmp_path: Path, build: Build, level: str) -> None:
+    """GDB itself takes `this` anew in each function, or deletes the watchpoint."""
+    source = PROGRAMS / "lost_this.cpp"
+    recorded = Recorded(tmp_path, build(source.name, level), source)
+    with recorded.gdb() as gdb:
+        gdb.run("break Box::fill")
+        gdb.run("continue")
+        assert gdb.run("rdb-meant watch v > 1").startswith("Hardware watchpoint 2")
+        assert "New value = true" in gdb.run("continue")
+        assert "exits with code 0" in gdb.run("continue")
+        assert "Old value = true" in gdb.run("reverse-continue")
+        assert gdb.function() == "Box::fill"

@@ -83,6 +83,8 @@ def execute(line: str, from_tty: bool = False) -> None:
     with meant.here(expression, as_gdb=True) as means, symbols.evaluating():
         if synthetic.stands_in(means.text) and _WATCH.match(command):
             raise gdb.error(f"{expression} is not in memory here: the optimizer has removed it.")
+        if _WATCH.match(command) and not predicates.arguments(means.text):
+            means.text = synthetic.held(means.text, means.members)
         plain = predicates.in_gdbs(means.text)
         text = subscripts.for_gdb(plain)
         compares = any(one in text for one in (texts.SAME, texts.TRIM)) and (

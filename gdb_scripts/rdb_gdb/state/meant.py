@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -50,11 +50,13 @@ from ..values.words import names, replaced
 @dataclass
 class Meant:
     """TEXT: the expression for GDB; SAID: its variables, if they are not those of the selected
-    frame; BOUND: all of them, the same text in each rank that means the same."""
+    frame; BOUND: all of them, the same text in each rank that means the same; MEMBERS: those of
+    `this` among them."""
 
     text: str
     said: str = ""
     bound: str = ""
+    members: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -95,7 +97,7 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
                 text = synthetic.for_gdb(text, members)
             try:
                 with synthetic.without_malloc(variables):
-                    yield Meant(text, said, bound)
+                    yield Meant(text, said, bound, members)
             except gdb.error as error:
                 without = absent.why(text, names(text)) or unset
                 without = without or synthetic.lost(variables, error)

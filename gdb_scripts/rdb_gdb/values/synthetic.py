@@ -140,6 +140,28 @@ def this_copied(frame: Any) -> Any:
     return copy.address if copy.type.strip_typedefs().code == gdb.TYPE_CODE_STRUCT else None
 
 
+def held(text: str, members: list[str]) -> str:
+    """TEXT, which is to be watched, with the object that `this` is here for members of `this`, and
+    for `this` where it is in a register: neither means anything to GDB in other functions.
+
+    Raises gdb.error.
+    """
+    frame: Any = gdb.selected_frame()
+    result, end = "", 0
+    for start, stop, name in names(text):
+        of_this = name in members
+        if not (of_this or (name == "this" and frame.read_var("this").address is None)):
+            continue
+        this = frame.read_var("this")
+        if this.is_optimized_out or is_removed(this):
+            raise gdb.error(f"{name}: this is optimized out here.")
+        held_by = f"$_rdb_this_{int(this):x}"
+        gdb.set_convenience_variable(held_by[1:], this)
+        result += text[end:start] + held_by + f"->{name}" * of_this
+        end = stop
+    return result + text[end:]
+
+
 def stands_in(text: str) -> bool:
     return _STAND_IN in text
 
