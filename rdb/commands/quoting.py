@@ -17,6 +17,9 @@ _TAKES_ONE = re.compile(
     r"|[ra]w(a(t(ch?)?)?)?|wha(t(is?)?)?|pt(y(pe?)?)?|x|printf|set\s+var\w*)\b"
 )
 
+# gdb_scripts/rdb_gdb/state/points.py
+_TAKES_NUMBERS = re.compile(r"(d|del\w*|dis\w*|en|ena\w*|ig\w*)\s[a-z\s]*\d")
+
 _CONDITION = re.compile(r"(t?h?b|br|t?h?break)\s.*\sif\b|cond\w*\s+\d", re.DOTALL)
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 _AT_MPI = re.compile(r"\s*(b|br|break|tb|tbreak)\s+P?MPI_[A-Z]\w*(\s+if\b.*)?\s*$", re.DOTALL)
@@ -48,7 +51,7 @@ def as_meant(line: str) -> str:
 
 
 def _as_meant(line: str) -> str:
-    looked_at = _PREDICATE.search(line) or _TAKES_ONE.match(line) or _CONDITION.match(line)
-    if "\n" in line or not looked_at:
+    ways = (_TAKES_ONE, _CONDITION, _TAKES_NUMBERS)
+    if "\n" in line or not (_PREDICATE.search(line) or any(way.match(line) for way in ways)):
         return line
     return f"rdb-meant {line}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gdb
 
-from ..state import hits
+from ..state import hits, points
 from .command import Command, command
 
 
@@ -14,5 +14,5 @@ class Hits(Command):
     rdb-hits info breakpoints"""
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        text = gdb.execute(argument, to_string=True)
+        text = gdb.execute(points.renumbered(argument), to_string=True)
         gdb.write(hits.in_table(text) + "\n")

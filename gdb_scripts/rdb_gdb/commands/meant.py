@@ -11,7 +11,7 @@ import gdb
 
 from .. import link
 from ..loading import at_load
-from ..state import conditions, meant
+from ..state import conditions, meant, points
 from ..values import (
     absent,
     intrinsics,
@@ -57,6 +57,7 @@ class InGdbs(Command):
 
 
 def execute(line: str, from_tty: bool = False) -> None:
+    line = points.renumbered(line)
     sets = _SETS.fullmatch(line)
     if sets and not re.search(r"[-+*/%&|^<>!:]$", sets[2]):
         _set(sets[1], sets[2], sets[3], from_tty)

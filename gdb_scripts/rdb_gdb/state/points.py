@@ -6,11 +6,13 @@ change.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import gdb
 
+from ..values.own_frames import own_file
 from . import catchpoints, dprintfs, hits, meant, scopes
 
 _first: dict[int, int] = {}  # number now -> identity
@@ -35,6 +37,9 @@ class PointState:
     temporary: bool
     silent: bool
     scope: tuple[str, int] | None
+    thread: int | None
+    task: int | None
+    off: tuple[int, ...]  # addresses of the locations in the program that are disabled
     hits: int = field(compare=False)  # not compared: no command changes it
 
     @property
@@ -100,8 +105,43 @@ def state(point: Any) -> PointState:
         temporary=point.temporary,
         silent=point.silent,
         scope=scopes.scope_of(point.number),
+        thread=getattr(point, "thread", None),
+        task=getattr(point, "task", None),
+        off=tuple(one.address for one in _locations(point) if not one.enabled),
         hits=hits.of(point),
     )
+
+
+def _locations(point: Any) -> list[Any]:
+    """Those in the program and its own libraries.  In others rdb disables some."""
+    found: list[Any] = []
+    if point.type in _BREAKS and not point.pending:
+        found = list(point.locations)
+    return [one for one in found if own_file(gdb.solib_name(one.address))]
+
+
+_TAKES_NUMBERS = re.compile(
+    r"((?:d|del\w*|dis\w*|en|ena\w*)(?:\s+(?:br\w*|once|del\w*))?|cond\w*|ig\w*|info\s+b\w*)"
+    r"\s+(\d[\d.\s]*)(.*)",
+    re.DOTALL,
+)
+
+
+def renumbered(line: str) -> str:
+    """LINE, a command of GDB, with the present numbers of breakpoints that were made again."""
+    found = _TAKES_NUMBERS.fullmatch(line)
+    if found is None:
+        return line
+    have = {point.number for point in everything()}
+    now = {first: number for number, first in _first.items() if number in have}
+
+    def number(given: re.Match[str]) -> str:
+        old = int(given[0])
+        return str(old if old in have else now.get(old, old))
+
+    only_first = found[1].startswith(("cond", "ig"))
+    numbers = re.sub(r"(?<![\d.])\d+", number, found[2], count=int(only_first))
+    return f"{found[1]} {numbers}{found[3]}"
 
 
 def remove_others(wanted: tuple[PointState, ...]) -> list[str]:
@@ -187,6 +227,13 @@ def _adjust(point: Any, one: PointState) -> None:
         point.commands = one.commands or ""
     if point.silent != one.silent:
         point.silent = one.silent
+    if getattr(point, "thread", None) != one.thread:
+        point.thread = one.thread
+    if getattr(point, "task", None) != one.task:
+        point.task = one.task
+    for place in _locations(point):
+        if place.enabled != (place.address not in one.off):
+            place.enabled = not place.enabled
     if point.enabled != one.enabled and not scopes.waiting(point):
         point.enabled = one.enabled
     hits.put_back(point, one.hits)
