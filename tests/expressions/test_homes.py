@@ -227,3 +227,11 @@ def test_only_the_units_with_the_name(tmp_path: Path, command: list[str]) -> Non
 
     assert units("asked") == units("volume") == ["work.c"] and units("sum") == ["main.c"]
     assert units("nosuch") == [] and sorted(units("step")) == ["main.c", "work.c"]
+
+
+def test_what_x_examines_next_stays(tmp_path: Path) -> None:
+    made = Built(tmp_path, ".c", C, "gcc", "-O0")
+    lines = ["goto start", "x/2xb $sp", "print volume", "output $_ == $sp + 1", "x", "x/2xb $sp+2"]
+    *_, failed, last, after, expected = in_console(made.home, "job", lines)
+    assert "volume is a local of leaf" in failed and "1" in last
+    assert after.split() == expected.split()

@@ -17,7 +17,7 @@ from .. import link
 from ..loading import at_load
 from ..state import own, settings
 from ..state.history import log
-from ..values import symbols
+from ..values import examined, symbols
 from ..values.own_frames import frames
 from .command import Command, command
 
@@ -105,7 +105,8 @@ def _entry() -> tuple[int, int] | None:
 
 def _user_stops_at(addr: int) -> bool:
     """Has the user a breakpoint there?  GDB inserts only one for its own and the user's."""
-    listed = gdb.execute("info breakpoints", to_string=True)
+    with examined.kept():
+        listed = gdb.execute("info breakpoints", to_string=True)
     return re.search(rf"\by\s+0x0*{addr:x}\b", listed) is not None
 
 

@@ -6,7 +6,6 @@ operands.  The changes between the edge and the event are examined one by one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -225,12 +224,10 @@ def to_statement() -> None:
     if frame is None:
         return
     at = frame.pc() if frame.level() == 0 else frame.pc() - 1
-    found = re.search(
-        r"starts at address (0x[0-9a-f]+)", gdb.execute(f"info line *{at:#x}", to_string=True)
-    )
-    if found is None or int(found[1], 16) == at:
+    start = gdb.find_pc_line(at).pc
+    if start == at:
         return
     sp = int(frame.read_register("rsp"))
-    answer = searching.ask("last-at", addr=int(found[1], 16), sp=sp)
+    answer = searching.ask("last-at", addr=start, sp=sp)
     if answer["position"] is not None:
         place.seek(answer["position"])

@@ -7,6 +7,8 @@ from typing import Any
 
 import gdb
 
+from ..values import examined
+
 TYPE: int | None = getattr(gdb, "BP_CATCHPOINT", None)  # GDB 12 and newer
 
 _said: dict[int, str] = {}  # number -> result of `spec`
@@ -18,7 +20,9 @@ _LIBRARY = re.compile(r"(un)?load of library(?: matching (.*))?")
 def spec(point: Any) -> str:
     """The arguments of `catch`, such as `throw`; empty: it cannot be made again."""
     if point.number not in _said:
-        _said[point.number] = _spec(gdb.execute(f"info breakpoints {point.number}", to_string=True))
+        with examined.kept():
+            text = gdb.execute(f"info breakpoints {point.number}", to_string=True)
+        _said[point.number] = _spec(text)
     return _said[point.number]
 
 

@@ -1,7 +1,6 @@
 """Breakpoints made by `dprintf`, read from `save breakpoints`: GDB's Python does not have them.
 
-Only `info breakpoints` shows their numbers.  But it changes the address at which `x` continues, so
-it is called only when the dprintfs have changed.
+Only `info breakpoints` shows their numbers.  It is called only when the dprintfs have changed.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 
 import gdb
+
+from ..values import examined
 
 TYPE = -1  # not a type of GDB's Python
 _ROW = re.compile(r"(?m)^(\d+)\s+dprintf\s")
@@ -105,7 +106,8 @@ def _saved() -> str:
 
 def _numbered(specs: tuple[str, ...]) -> list[int]:
     if specs not in _numbers:
-        listed = gdb.execute("info breakpoints", to_string=True)
+        with examined.kept():
+            listed = gdb.execute("info breakpoints", to_string=True)
         _numbers.clear()
         _numbers[specs] = [int(number) for number in _ROW.findall(listed)]
     return _numbers[specs]

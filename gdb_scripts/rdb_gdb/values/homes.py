@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import gdb
 
-from . import symbols
+from . import examined, symbols
 from .lookups import plain_name, short
 from .nowhere import kept_nowhere
 from .own_frames import units_with
@@ -48,17 +49,23 @@ def homes(name: str) -> list[Home]:
 def _found(name: str) -> list[Home]:
     found: dict[tuple[str, str, int, str], Home] = {}
     for unit in units_with(name)[:_UNITS_MAX]:
-        try:  # not gdb.decode_line(): from GDB 14 on it knows no line before the first function
-            said = gdb.execute(f"info line '{unit}':1", to_string=True)
-        except gdb.error:
-            continue  # none of its lines has code
-        places = [int(one, 16) for one in _ADDRESS.findall(said)]
+        places = _starts(unit)
         for one in (one for place in places for one in _of_unit(name, place)):
             known = found.get(one[:4], one)
             found[one[:4]] = one._replace(
                 lost=one.lost and known.lost, calls=one.calls or known.calls
             )
     return list(found.values())
+
+
+def _starts(unit: str) -> list[int]:
+    """Addresses of the first line of a source file that has code, in each unit."""
+    with suppress(gdb.error):  # from GDB 14 on it knows no line before the first function
+        return [one.pc for one in gdb.decode_line(f"'{unit}':1")[1] or ()]
+    with suppress(gdb.error), examined.kept():  # none of its lines has code
+        said = gdb.execute(f"info line '{unit}':1", to_string=True)
+        return [int(one, 16) for one in _ADDRESS.findall(said)]
+    return []
 
 
 def _of_unit(name: str, pc: int) -> Iterator[Home]:
