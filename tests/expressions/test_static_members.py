@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
-from conftest import Build, run_rdb
-from gdbdriver import in_console
+from conftest import PROGRAMS, Build, run_rdb
+from gdbdriver import Recorded, in_console
 
 IN = {  # what each function may write
     "sim::Solver::step": ["count", "total", "Solver::count", "Solver::limit", "Inner::depth"],
@@ -52,3 +53,19 @@ def test_which_member(tmp_path: Path, build: Build, level: str) -> None:
     assert all(one in said[3] for one in ("error: ", "other::Solver", "sim::Solver")), said[3]
     assert "turned false" in said[5] and " 0 without a value" in said[5], said[5]
     assert 'No symbol "Solver" in current context' in said[7], said[7]
+
+
+def test_a_member_of_an_object_by_its_class(tmp_path: Path, build: Build) -> None:
+    """GDB takes `this` of another class for such an object."""
+    source = PROGRAMS / "lost_this.cpp"
+    recorded = Recorded(tmp_path, build(source.name, "-O0"), source)
+    with recorded.gdb() as gdb:
+        gdb.run("break Box::fill")
+        gdb.run("continue")
+        assert json.loads(gdb.run("rdb-number Box::v + 1"))[1] == 2
+        gdb.run("up")
+        said = gdb.fails("rdb-number Box::v")
+        assert said.startswith("No object of Box runs here: v is a member of Box")
+        gdb.run("goto end")
+        found = json.loads(gdb.run("bisect Box::v < 2 --json"))
+        assert found["function"] == "Box::fill" and found["bound"] == "v of Box"

@@ -6,11 +6,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from conftest import PROGRAMS, Build, run_rdb
-from gdbdriver import in_console
+from gdbdriver import Recorded, in_console
 
 # Condition -> the step at which it turns false.
 CONDITIONS = {
@@ -126,3 +127,24 @@ def test_each_command(home: Path) -> None:
     assert re.search(r"\b8\b", rest[0]) and re.search(r"\b4\b", rest[1]), rest[:2]
     assert "1: state.step + 1 = 9" in rest[3], rest[3]
     assert "= 3\n" in rest[6] and re.search(r"\b7\b", rest[12]), rest[4:]
+
+
+def test_an_optional_that_changes_often_between_events(tmp_path: Path) -> None:
+    source = tmp_path / "often.cc"
+    source.write_text(
+        "#include <optional>\n#include <unistd.h>\n"
+        "struct { std::optional<int> cell; } one;\n"
+        "int main() {\n"
+        "  one.cell = 1;\n"
+        "  getppid();\n"
+        "  for (int i = 0; i < 1000; i++) { one.cell = i; if (i == 600) { one.cell.reset(); break; } }\n"
+        "  getppid();\n"
+        "}\n"
+    )
+    program = tmp_path / "often"
+    command = ["g++", "-std=c++17", "-g", "-O0", "-o", str(program), str(source)]
+    subprocess.run(command, check=True)
+    recorded = Recorded(tmp_path, program, source)
+    with recorded.gdb() as gdb:
+        found = json.loads(gdb.run("bisect one.cell --json"))
+        assert found["after"] == "std::optional<int> [no contained value]"

@@ -173,7 +173,7 @@ class Judge:
         Raises Undefined if these make no calls: then they run at no event.
         """
         name = str(self._missing)
-        found = [] if cpython.running() is not None or "::" in name else homes.homes(name)
+        found = [] if cpython.running() is not None else homes.homes(name)
         if found and not any(one.calls for one in found):
             raise Undefined(f"{self._problem}: {homes.told(name, found, search=True)}")
         return homes.told(name, found, search=True) if found else ""

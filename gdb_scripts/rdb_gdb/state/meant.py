@@ -132,7 +132,7 @@ def _reason(why: list[Unbound]) -> Unbound:
     # Why a known name cannot be used tells more than that a name is unknown.
     reason = next((one for one in why if one.name is None), why[0])
     name = reason.name
-    if name is None or "::" in name or cpython.running():
+    if name is None or cpython.running():
         return Unbound(f"{reason}.", name)
     found = homes.homes(name)
     local = f": {homes.told(name, found, search=False)}" if found else ""

@@ -296,6 +296,8 @@ class Binding:
         if self._python or predicates.arguments(self.expression) or "$" in self.expression:
             return None
         text, kind = self.expression, terms[0][2]
+        if wrapped.kind_of(kind):
+            return None  # it is read at its address
         for (start, end), _, _ in reversed(terms):
             text = f"{text[:start]}$_rdb_read{text[end:]}"
         known: dict[str, bool] = {}

@@ -39,11 +39,43 @@ _known: dict[tuple[str, str], list[Home]] = {}
 
 
 def homes(name: str) -> list[Home]:
-    """Those of the program's own code, as far as up to 16 source files have them."""
+    """Those of the program's own code, as far as up to 16 source files have them.
+
+    NAME may be CLASS::MEMBER.
+    """
+    of, _, member = name.rpartition("::")
+    if of:
+        return [one for one in homes(member) if one.of and _is_called(one.of, of)]
     key = (symbols.program(), name)
     if key not in _known:
         _known[key] = sorted(_found(name), key=lambda one: (one.of, one.file, one.line))
     return _known[key]
+
+
+def is_of_this(name: str, block: Any) -> bool:
+    """Is it CLASS::MEMBER, of the class whose member function has the block, or of a base of it?"""
+    of, _, member = name.rpartition("::")
+    this = symbols.find("this", block)[0] if of and block is not None else None
+    kinds = [] if this is None else [this.type.strip_typedefs().target()]
+    while kinds:
+        kind = kinds.pop().unqualified().strip_typedefs()
+        if _is_called(_class_with(member, kind.pointer()), of):
+            return True
+        kinds += [one.type for one in kind.fields() if one.is_base_class]
+    return False
+
+
+def class_with(name: str, block: Any) -> str:
+    """The class whose objects have the member, if NAME is CLASS::MEMBER; else empty."""
+    of, _, member = name.rpartition("::")
+    try:
+        return _class_with(member, gdb.lookup_type(of, block).pointer()) if of and block else ""
+    except gdb.error:
+        return ""  # there is no such class
+
+
+def _is_called(class_: str, name: str) -> bool:
+    return re.fullmatch(rf"(?:.*::)?{re.escape(name)}(?:<.*>)?", class_) is not None
 
 
 def _found(name: str) -> list[Home]:
@@ -131,6 +163,7 @@ def _has_calls(block: Any) -> bool:
 
 def told(name: str, found: list[Home], search: bool) -> str:
     """A text: `vol is a local of CalcEnergy (hydro.cc:88)`, and what to do."""
+    name = name.rpartition("::")[2]
     shown = [one for one in found if not one.lost] or found
     kind = "a member" if shown[0].of else "a local"
     of = [f"of {one.of or f'{one.function} ({one.file}:{one.line})'}" for one in shown]
@@ -143,5 +176,7 @@ def told(name: str, found: list[Home], search: bool) -> str:
         return f"{text}, not in scope here"
     if shown[0].of and not any(one.calls for one in shown):
         return f"{text}, whose functions run at no event; name an object of it"
-    best = next((one for one in shown if one.calls and one.of), shown[0])
+    of_objects = [one for one in shown if one.calls and one.of] or shown
+    other = re.compile(r"(?!(?:.*::)?(\w+)::~?\1\Z)")  # than constructors and destructors
+    best = next((one for one in of_objects if other.match(one.function)), of_objects[0])
     return f"{text}; write {best.function}::{name}"

@@ -186,7 +186,7 @@ def value_key(name: str) -> tuple[int, Any] | None:
         function = value.type.code in FUNCTIONS
         return address, value.type.code if function else str(value.type)
     except gdb.error as error:
-        if str(error).startswith("No symbol "):
+        if str(error).startswith(("No symbol ", "Cannot reference non-static field")):
             raise Unbound(str(error).rstrip("."), name) from None
         if symbols.language() == "fortran" and reserved.is_in(name):
             raise Unbound(f'No symbol "{name}" in current context', name) from None

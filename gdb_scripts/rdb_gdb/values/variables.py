@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import gdb
 
-from . import absent, dlang, elements, symbols
+from . import absent, dlang, elements, homes, symbols
 from .functions import PLACEHOLDER, function
 from .lookups import (
     FUNCTIONS,
@@ -206,6 +206,11 @@ def _meaning(
         of_module = _of_module(name, function)
         if of_module is not None:
             return Variable(name, of_module, key_of(of_module), False, of_module=True)
+    if symbol is None or not is_own(symbol):
+        if homes.is_of_this(name, block):
+            return _MEMBER_OF_THIS
+        if of := homes.class_with(name, block):  # GDB would take `this` for such an object
+            raise Unbound(f"No object of {of} runs here", name)
     if symbol is None:
         key = value_key(name)
         if key is None:
