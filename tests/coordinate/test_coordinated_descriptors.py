@@ -66,6 +66,57 @@ int main(void)
 """
 
 
+ATTRIBUTES = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+static void show(int fd)
+{
+    struct stat st, named;
+    char value[8] = "";
+    fgetxattr(fd, "user.rdb", value, sizeof(value) - 1);
+    if (fstat(fd, &st) || stat("file", &named))
+        return;
+    printf("%o %o %u %u %ld.%09ld %s\\n", st.st_mode, named.st_mode, st.st_uid, st.st_gid,
+           (long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, value);
+    fflush(stdout);
+}
+int main(void)
+{
+    const struct timespec times[2] = {{1000, 1}, {2000, 2}};
+    int fd = open("file", O_CREAT | O_WRONLY, 0600);
+    write(fd, "x", 1);
+    fchmod(fd, 0604);
+    fchown(fd, getuid(), getgid());
+    fsetxattr(fd, "user.rdb", "had", 3, 0);
+    futimens(fd, times);
+    show(fd);
+    puts("there");
+    fflush(stdout);
+    while (access("gate", F_OK))
+        usleep(1000);
+    show(fd);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("place", ["copy", "in-place"])
+def test_attributes_of_an_open_file(place: str, tmp_path: Path, build_text: BuildText) -> None:
+    job = Running(tmp_path / "home", tmp_path, "job", "--", str(build_text("job", ATTRIBUTES)))
+    assert job.process.stdout is not None
+    had = job.process.stdout.readline()
+    job.until("there")
+    assert job.rdb("checkpoint", "job", "--timeout", "90").returncode == 0
+    job.kill()
+    (tmp_path / "gate").touch()
+    done = job.rdb("restart", "job", *(["--in-place"] if place == "in-place" else []))
+    assert (done.returncode, done.stdout) == (0, had), done.stderr
+
+
 def test_options_of_a_socket(tmp_path: Path, build_text: BuildText) -> None:
     program = build_text("options", OPTIONS)
     one = Running(tmp_path / "home", tmp_path, "options", "--", str(program))

@@ -152,10 +152,9 @@ void own_attributes_keep(const char *from, int kept)
 	const int fd = descriptor_open(AT_FDCWD, from, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0 || fstat(fd, &st))
 		live_refuse("%s: %s", from, strerror(errno));
-	const struct meant *m = meant_find(&st);
+	const struct meant is = {.mode = st.st_mode & 07777, .uid = st.st_uid, .gid = st.st_gid}, *m = meant_find(&st);
 	copy_xattrs(fd, kept);
-	if (m)
-		give_mode(kept, m, 0400, from);
+	give_mode(kept, m ? m : &is, 0400, from);
 	set_times(kept, st.st_atim, st.st_mtim);
 	close(fd);
 }
@@ -328,4 +327,5 @@ void own_attributes_at_cut(void)
 	for (const struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
 		if (f->kind == FILE_WRITTEN && f->copy >= 0 && fstat(f->copy, &st) == 0 && (m = meant_find(&st)))
 			give_mode(f->copy, m, 0, *f->path ? f->path : "a file without a name");
+	nmeant = 0;
 }

@@ -16,7 +16,7 @@ int own_copy_named(int dir, const char *path, bool follow);
 void own_attributes_syscall(const struct event *ev);
 /* At the beginning of a branch: the copy gets the attributes of the file that was kept. */
 void own_attributes_as(const char *kept, int copy);
-/* The reverse: a file in the branch's directory, to be read again later, gets the copy's. */
+/* The reverse: a file that is kept, to be read again later, gets those of the copy, or of any file. */
 void own_attributes_keep(const char *from, int kept);
 /* True: the copy's attributes differ from those of the file at that path. */
 bool own_attributes_differ(const char *copy, const char *path);

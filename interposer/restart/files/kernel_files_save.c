@@ -11,6 +11,7 @@
 #include "base/descriptors.h"
 #include "base/lower.h"
 #include "base/private_file.h"
+#include "restart/copies/own_attributes.h"
 #include "restart/files/kernel_files.h"
 #include "restart/files/kernel_look.h"
 #include "restart/sockets/kernel_sockets.h"
@@ -60,6 +61,8 @@ static long copied(void *p)
 	int64_t rc = to < 0 ? to : copy_bytes(from, to, c->bytes);
 	if (rc >= 0)
 		rc = (uint64_t)rc < c->bytes ? -EIO : 0;
+	if (!rc)
+		own_attributes_keep(link, to);
 	if (to >= 0)
 		close(to);
 	close(from);

@@ -209,8 +209,7 @@ bool open_files_load(void)
 			live_refuse("%s: its size has changed since the checkpoint", path);
 		copy_new(f);
 		copy_fill(path, f, (uint64_t)st.st_size);
-		if (!from)
-			own_attributes_as(path, f->copy);
+		own_attributes_as(path, f->copy);
 	}
 	if (!from) {
 		mapped_files_load();
