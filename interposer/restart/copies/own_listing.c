@@ -1,12 +1,15 @@
 /* Listings of directories in a branch: leaves out what the branch lacks, and adds its own files. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/lower.h"
+#include "base/user.h"
 #include "restart/copies/own_files.h"
 #include "restart/copies/own_table.h"
 
@@ -18,7 +21,7 @@ struct entry { /* getdents(2): struct linux_dirent64 */
 	char name[];
 };
 
-enum { NAME_AT = 19 };
+enum { NAME_AT = 19, MOST = 1 << 16 /* bytes of one call */ };
 
 static bool there(const char *path, struct stat *st)
 {
@@ -70,6 +73,18 @@ static size_t take_out(const char *dir, char *entries, size_t n)
 	return kept;
 }
 
+/* `entries` are ours: the program's memory gets no more than the call returns. */
+static long listed(int fd, const char *dir, char *entries, size_t room)
+{
+	const size_t own = lseek(fd, 0, SEEK_CUR) == 0 ? put_own(dir, entries, room / 2) : 0;
+	long n, kept;
+	do {
+		n = raw_syscall(SYS_getdents64, fd, (long)(entries + own), (long)(room - own), 0, 0, 0);
+		kept = n > 0 ? (long)take_out(dir, entries + own, (size_t)n) : n;
+	} while (n > 0 && !kept && !own);
+	return kept >= 0 ? kept + (long)own : kept;
+}
+
 bool own_lists(int fd, char *entries, size_t room, long *result)
 {
 	char link[32], dir[LONGEST];
@@ -80,12 +95,12 @@ bool own_lists(int fd, char *entries, size_t room, long *result)
 	if (len <= 0)
 		return false;
 	dir[len > 1 ? len : 0] = 0; /* names in the root begin with its slash alone */
-	const size_t own = lseek(fd, 0, SEEK_CUR) == 0 ? put_own(dir, entries, room / 2) : 0;
-	long n;
-	do {
-		n = raw_syscall(SYS_getdents64, fd, (long)(entries + own), (long)(room - own), 0, 0, 0);
-		*result = n > 0 ? (long)take_out(dir, entries + own, (size_t)n) : n;
-	} while (n > 0 && !*result && !own);
-	*result += *result >= 0 ? (long)own : 0;
+	room = room < MOST ? room : MOST;
+	char *ours = mmap(NULL, MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	*result = ours == MAP_FAILED ? -ENOMEM : listed(fd, dir, ours, room);
+	if (*result > 0 && user_write((uint64_t)entries, ours, (size_t)*result))
+		*result = -EFAULT;
+	if (ours != MAP_FAILED)
+		munmap(ours, MOST);
 	return true;
 }
