@@ -218,7 +218,7 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
     mpi = _mpi(args, job, launched)
     asked = _placement(args, one.nranks, launched, mpi)
     if args.plan:
-        later = undone(job.path, one.number, one.nranks).later
+        later = undone(job, one).later
         print("\n".join([*lines_of(job, one), *later.lines(), *placed_lines(asked)]))
         _say_lost([*later.left, *([] if args.in_place else later.linked), *later.refused])
         return 0
@@ -289,7 +289,7 @@ def _roll_back(job: Job, one: Together, branch: str, in_place: bool, apart: bool
         return
     for path in lives.of_same_files(job.path):
         _say_lost(finish(path))
-    found = undone(job.path, one.number, one.nranks)
+    found = undone(job, one)
     _say_lost(found.later.left + ([] if in_place else found.later.linked))
     if found.later.refused:
         raise Unsupported(

@@ -68,7 +68,7 @@ def prepare(
         options = ["--restart", str(recording.path), "--checkpoint", str(one.number)]
         options += ["--from-image", *common]
         options += ["--in-place"] if in_place else []
-        options += ["--undo"] if in_place and not record else []
+        options += ["--undo"] if not record else []
         ranks[rank] = {
             "argv": [str(word) for word in meta["argv"]],
             "cwd": str(meta.get("cwd", "/")),

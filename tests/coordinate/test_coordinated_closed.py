@@ -24,12 +24,12 @@ def after(said: str, number: int) -> str:
 class Rounds:
     """A job with a checkpoint after each of its first two rounds, which has ended."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, ends: bool = True) -> None:
         self.folder = folder
         (folder / "work").mkdir()
         line = (*options, "--", sys.executable, str(PROGRAM), str(folder / "work"))
         self.job = Running(folder / "home", folder, "job", *line)
-        self.said = self.through(self.job, 1, ROUNDS)
+        self.said = self.through(self.job, 1, ROUNDS) if ends else ""
 
     def through(self, job: Running, first: int, last: int) -> str:
         """Takes a checkpoint after each round but the last, and returns what it said."""
@@ -105,6 +105,29 @@ def test_lives_in_place_go_on_with_the_same_files(rounds: Rounds) -> None:
     assert went == after(rounds.said, 1)
     refused = rounds.job.rdb("restart", "second", "--in-place")
     assert refused.returncode and "for last" in refused.stderr
+
+
+def test_what_other_branches_have_changed_is_undone(tmp_path: Path) -> None:
+    """The job was killed at its checkpoint, and its first branch goes on with the real files."""
+    (tmp_path / "whole").mkdir()
+    expected = Rounds(tmp_path / "whole").said
+    (tmp_path / "killed").mkdir()
+    rounds = Rounds(tmp_path / "killed", ends=False)
+    rounds.job.until("at 1")
+    rounds.checkpoint(rounds.job)
+    rounds.job.kill()
+    (rounds.folder / "gate-1").touch()
+    first = Running(rounds.job.home, rounds.folder, "first", restart="job")
+    assert rounds.through(first, 2, ROUNDS) == after(expected, 1)
+    for name, job, number, record in (
+        ("second", "job", 1, "off"),
+        ("again", "first", 2, "off"),
+        ("recorded", "job", 1, "full"),
+        ("last", "first", 2, "off"),
+    ):
+        at = f"ckpt:{1 if job == 'job' else number - 1}"
+        went = rounds.restart(job, "--at", at, "--name", name, f"--record={record}")
+        assert went == after(expected, number), name
 
 
 def test_a_roll_back_that_was_interrupted_is_finished_first(rounds: Rounds) -> None:

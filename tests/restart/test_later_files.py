@@ -155,3 +155,84 @@ def test_a_directory_with_a_fifo_and_a_socket_in_it(tmp_path: Path) -> None:
     assert (place / "file").read_text() == "file"
     assert (place / "fifo").is_fifo()
     assert not (place / "socket").exists()
+
+
+BESIDE = """
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static void put(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "a");
+	fputs(text, file);
+	fclose(file);
+}
+static int shown(const struct dirent *one)
+{
+	return *one->d_name != '.';
+}
+static void show(void)
+{
+	char text[64];
+	struct dirent **names;
+	int n = scandir(".", &names, shown, alphasort);
+	for (int i = 0; i < n; i++) {
+		int fd = open(names[i]->d_name, O_RDONLY);
+		ssize_t len = read(fd, text, sizeof(text) - 1);
+		text[len < 0 ? 0 : len] = 0;
+		close(fd);
+		printf("%s: %s;", names[i]->d_name, text);
+	}
+	puts("");
+}
+int main(void)
+{
+	char text[64];
+	put("old", "old");
+	put("gone", "gone");
+	getppid();
+	if (access("../go", F_OK))
+		return 0;
+	show();
+	put("old", " and more");
+	put("new", "new");
+	put("tmp", "instead");
+	rename("tmp", "by-name");
+	unlink("gone");
+	mkdir("made", 0700);
+	put("made/inner", "inner");
+	rename("made", "moved");
+	int fd = open(".", O_TMPFILE | O_RDWR, 0600);
+	snprintf(text, sizeof(text), "/proc/self/fd/%d", fd);
+	if (write(fd, "x", 1) != 1 || linkat(AT_FDCWD, text, AT_FDCWD, "linked", AT_SYMLINK_FOLLOW))
+		return 1;
+	close(fd);
+	show();
+	return 0;
+}
+"""
+
+
+def test_what_other_branches_have_changed_is_undone(
+    rdb: Rdb, build_text: BuildText, tmp_path: Path
+) -> None:
+    """All branches begin where the job had closed its files, which it does not change later."""
+    program = build_text("beside", BESIDE)
+    work = tmp_path / "work"
+    work.mkdir()
+    assert rdb("run", "--name", "told", "--", program, cwd=work).returncode == 0
+    (at,) = events_called(open_job("told").rank(0), "getppid")
+    (tmp_path / "go").touch()
+    said = []
+    for name in ("first", "second", "third"):
+        done = rdb("restart", "told", "--at", str(at), "--name", name, cwd=work)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+        verified = rdb("replay", name, "--verify")
+        assert verified.returncode == 0, verified.stderr
+    assert said[0].startswith("gone: gone;old: old;\n") and "deleted" not in said[0]
+    assert said == [said[0]] * 3

@@ -193,12 +193,17 @@ static void signals_again(void)
 	}
 }
 
-/* This directory says that the changes are noted from the start. */
+/* This directory says that the changes are noted from the start, and which files are not the real ones. */
 static void undo_begins(void)
 {
-	char dir[4096];
+	char dir[4096], own_path[4096 + 16];
+	if (!lower.opt.undo)
+		return;
 	snprintf(dir, sizeof(dir), "%s/undo-0", lower.opt.branch);
-	const int rc = lower.opt.undo ? private_mkdir(dir) : 0;
+	snprintf(own_path, sizeof(own_path), "%s/own", dir);
+	int rc = private_mkdir(dir);
+	if (!rc && !lower.opt.in_place)
+		rc = own_list(own_path);
 	if (rc)
 		live_refuse("%s: %s", dir, strerror(-rc));
 }

@@ -26,12 +26,13 @@ from rdb.recording.stored import check_stored
 
 # x86-64 system calls
 _OPEN, _OPENAT, _CREAT = 2, 257, 85
-_RENAMES, _LINKS = (82, 264, 316), (86, 265)
+RENAMES, _LINKS = (82, 264, 316), (86, 265)
 # stat(2): instead of a call that failed, as a directory was there, which may have gone since
 STAYED = 4
-_OTHERS = (76, 77, 83, 84, 87, 88, 133, 258, 259, 263, 266)
+UNLINK = 87
+_OTHERS = (76, 77, 83, 84, UNLINK, 88, 133, 258, 259, 263, 266)
 _ATTRIBUTES = (*attributes.CALLS, *attributes.XATTRS_AT)
-CALLS = (_OPEN, _OPENAT, _CREAT, *_RENAMES, *_LINKS, *_OTHERS, *_ATTRIBUTES)
+CALLS = (_OPEN, _OPENAT, _CREAT, *RENAMES, *_LINKS, *_OTHERS, *_ATTRIBUTES)
 _RENAMEAT2, _EXCHANGE = 316, 2
 _SIZE_BYTES = 8  # struct rdb_note_opened
 _HEAD_BYTES = 32  # struct rdb_note_was
@@ -170,6 +171,8 @@ def _change(folder: Path, record: Record, rank: int) -> Iterator[Change]:
         flags = os.O_CREAT | os.O_TRUNC
         if record.nr != _CREAT:
             flags = record.args[1 if record.nr == _OPEN else 2]
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            return  # it has no name
     elif record.nr == _RENAMEAT2:
         flags = record.args[4]
     elif record.nr in _ATTRIBUTES and noted is not None:
@@ -193,7 +196,7 @@ def note_of(
     what, number, mode = (int.from_bytes(note[at : at + 4], "little") for at in (0, 4, 8))
     size, changed = (int.from_bytes(note[at : at + 8], "little") for at in (16, 24))
     texts = [os.fsdecode(one) for one in note[_HEAD_BYTES:].split(b"\0")]
-    two = nr in (*_RENAMES, *_LINKS)
+    two = nr in (*RENAMES, *_LINKS)
     place = kept(number) if what == Was.KEPT else ""
     if what == Was.LINK:
         place = texts[1 + two]
@@ -293,7 +296,7 @@ class Names:
         return now(place_of(self.places, path))
 
     def _undo(self, one: Change) -> None:
-        if one.nr in _RENAMES:
+        if one.nr in RENAMES:
             self._named_back(one)
         elif one.opens and one.before is None:
             now = self._now(one.path)

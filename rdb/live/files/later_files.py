@@ -28,13 +28,15 @@ from rdb.live.files.files_held import (
     held_by,
     written_by_others,
 )
+from rdb.live.files.own_places import FOLDER, LIST, own_places
+from rdb.live.files.relatives import changed_by_others
 from rdb.live.tree.plan import TreePlan
 from rdb.live.tree.processes import Tree
 from rdb.private import make_directory, opener
 from rdb.recording import Job, RankRecording
 from rdb.recording.log.record import EndKind
 
-FOLDER, LIST, _RANKS = "later", "later-files", "later-ranks"
+_RANKS = "later-ranks"
 _NAMES = "later-links"  # further names of copies, which the program does not know
 _OWN = re.compile(r"/rank-\d+/file-\d+-[^/]*$")
 _PAGE = 4096
@@ -106,7 +108,7 @@ def later_files(
 
     TREES: the plans of ranks that have child processes at the cut.
     """
-    places = _places(job.path)
+    places = own_places(job.path)
     paths = {place.removeprefix("+"): path for path, place in places.items()}
     plan = LaterFiles(sources={path: one for path, one in places.items() if one[0] != "+"})
     later: list[Change] = []
@@ -128,6 +130,10 @@ def later_files(
                     linked[one.path] = one.other
                 if one.opens:
                     opened[one.path].append((one, after))
+    others = changed_by_others(job, _cut_ns(job, events), plan.sources, plan.left)
+    for one in others:
+        has_name(names, one)
+    later += others
     for path, all_of in opened.items():
         plan.users[path] = {one.rank for one, _ in all_of}
         if len(plan.users[path]) > 1:
@@ -177,6 +183,14 @@ def later_files(
         plan.given.difference_update(plan.real)
         plan.ranks = set(events)
     return plan
+
+
+def _cut_ns(job: Job, events: Mapping[int, int]) -> int:
+    """When the first rank came to the cut (CLOCK_REALTIME); its beginning has no event."""
+    return min(
+        job.rank(rank).event(event).at_ns if event else int(job.meta.get("created_ns", 0))
+        for rank, event in events.items()
+    )
 
 
 def _say_end(plan: LaterFiles, recording: RankRecording) -> None:
@@ -397,22 +411,6 @@ def lacks_files(recording: RankRecording, image: int, cut: int) -> bool:
     )
 
 
-def _places(job: Path) -> dict[str, str]:
-    """The copies of a branch, by original path; a `+` marks places for files that
-    processes share.
-    """
-    try:
-        lines = os.fsdecode((job / LIST).read_bytes()).splitlines()
-    except FileNotFoundError:
-        return {}
-    pairs = (line.removeprefix("!").removeprefix("*").split("\t", 1) for line in lines if line)
-    return {
-        path: place
-        for place, path in pairs
-        if Path(place).parent.name == FOLDER and place[0] != "="
-    }
-
-
 def sort_out(plan: LaterFiles, path: str, content: Content) -> None:
     place = place_of(plan.sources, path)
     there = now(place)
@@ -522,7 +520,7 @@ def _make(plan: LaterFiles, path: str, place: Path) -> None:
     elif path in plan.open:
         had = plan.open[path]
         _copy(had.place, place, had.size_bytes)
-        place.chmod(had.mode)
+        give(place, replace(attributes_of(os.stat(had.place)), mode=had.mode), had.place)
     else:
         size = plan.copies[path]
         kept = plan.kept.get(path)

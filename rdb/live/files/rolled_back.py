@@ -15,8 +15,9 @@ from pathlib import Path
 from rdb.checked import from_json, to_json
 from rdb.errors import RdbError
 from rdb.live.files.copying import copy_bytes
-from rdb.live.files.later_files import LIST, LaterFiles, write_later
+from rdb.live.files.later_files import LaterFiles, write_later
 from rdb.live.files.lives import note
+from rdb.live.files.own_places import LIST
 from rdb.live.files.undone import Undone
 from rdb.private import make_directory, opener
 
