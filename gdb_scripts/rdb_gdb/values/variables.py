@@ -246,7 +246,9 @@ def _of_module(name: str, function: Any) -> Any:
     found = []
     for module in re.findall(r"(?m)^\d+:\s+(\w+)$", gdb.execute("info modules -q", to_string=True)):
         symbol = symbols.find(f"{module}::{name}".lower())[0]
-        if symbol is not None and symbol.symtab is not None and own_symtab(symbol.symtab):
+        if symbol is None or symbol.addr_class == gdb.SYMBOL_LOC_TYPEDEF:
+            continue  # GDB finds types from 15 on
+        if symbol.symtab is not None and own_symtab(symbol.symtab):
             found.append(symbol)
     return found[0] if len(found) == 1 else None
 
