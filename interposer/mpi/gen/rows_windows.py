@@ -44,12 +44,12 @@ add(
     Row(blocks=True),
 )
 add(
-    "File_seek File_get_size File_get_group File_get_amode File_get_info File_get_position"
+    "File_seek File_get_size File_get_group File_get_info File_get_position"
     " File_get_position_shared File_get_byte_offset File_get_type_extent File_get_atomicity",
     Row(),
 )
 add(
-    "Register_datarep File_close File_delete File_get_view"
+    "Register_datarep File_close File_delete File_get_view File_get_amode"
     " File_read File_read_at File_read_all File_read_at_all File_read_shared File_read_ordered"
     " File_write File_write_at File_write_all File_write_at_all File_write_shared"
     " File_write_ordered"

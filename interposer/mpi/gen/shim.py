@@ -133,6 +133,8 @@ class _Shim:
             self._array(param, group)
         else:
             self.arguments.append(name)
+        if small_of(self.function.name) == "MPI_Type_get_contents" and name == "array_of_integers":
+            self.success.append(f"shim_contents(datatype, {name});")
 
     def _pointer(self, param: Param, group: str) -> None:
         name = param.name

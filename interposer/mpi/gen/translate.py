@@ -93,7 +93,7 @@ def write(abi: Abi, canonical: Constants) -> str:
     lines.append("};")
     lines.append("const unsigned translation_count = ")
     lines.append("\tsizeof(translations) / sizeof(translations[0]);")
-    for group in ("rank", "tag", "error"):
+    for group in ("rank", "tag", "error", "order", "distribution", "darg"):
         for way in ("in", "out"):
             lines.append(f"int real_{group}_{way}(int value)")
             lines.append(f"{{\n\treturn (int)group_{group}_{way}(value);\n}}")

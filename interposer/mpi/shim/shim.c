@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include "arch/syscall.h"
+#include "type_constants.h"
 
 #define OWN_KEYVALS 0x10000 /* the ABI's predefined keyvals are below this or far above */
 #define OWN_KEYVALS_END 0x1000000
@@ -38,6 +39,36 @@ int shim_keyval_in(int keyval)
 int shim_keyval_out(int keyval)
 {
 	return keyval >= RDB_KEYVALS_OWN ? keyval + OWN_KEYVALS : shim_keyval_predefined_out(keyval);
+}
+
+extern int core_MPI_Type_get_envelope_c(const void *, const void *, const void *, const void *, const void *,
+					const void *);
+
+static int order_out(int order)
+{
+	return shim_order_out(order);
+}
+
+static int distribution_out(int distribution)
+{
+	return shim_distribution_out(distribution);
+}
+
+static int argument_out(int argument)
+{
+	return shim_darg_out(argument);
+}
+
+void shim_contents(MPI_Datatype type, int *integers)
+{
+	MPI_Count n[4] = {0};
+	int combiner = 0;
+
+	core_MPI_Type_get_envelope_c(SHIM_IN(RDB_TYPE, type), &n[0], &n[1], &n[2], &n[3], &combiner);
+	combiner = shim_combiner_out(combiner);
+	if (combiner == MPI_COMBINER_SUBARRAY || combiner == MPI_COMBINER_DARRAY)
+		type_constants(combiner == MPI_COMBINER_DARRAY, integers, n[0], order_out, distribution_out,
+			       argument_out);
 }
 
 void *shim_map(size_t bytes)

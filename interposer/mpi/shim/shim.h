@@ -72,6 +72,9 @@ int64_t shim_attribute_value(int keyval, int64_t value);
 int shim_peers(MPI_Comm comm);
 int shim_degree(MPI_Comm comm, int out);
 
+/* The integers of MPI_Type_get_contents, after the core has answered. */
+void shim_contents(MPI_Datatype type, int *integers);
+
 /* Arrays in the core's types, on the stack if they are small. */
 void *shim_map(size_t bytes);
 void shim_unmap(void *at, size_t bytes);

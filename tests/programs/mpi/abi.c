@@ -111,6 +111,48 @@ static void groups(void)
 	MPI_Group_free(&world);
 }
 
+/* The integers of the constructor, in which constants are. */
+static void contents(const char *what, MPI_Datatype type)
+{
+	int integers[20], ni, na, nd, combiner;
+	MPI_Aint addresses[1];
+	MPI_Datatype inside[1];
+
+	MPI_Type_get_envelope(type, &ni, &na, &nd, &combiner);
+	MPI_Type_get_contents(type, 20, 1, 1, integers, addresses, inside);
+	printf("%d: %s:", rank, what);
+	for (int i = 0; i < ni; i++)
+		printf(" %d", integers[i]);
+	printf("\n");
+	MPI_Type_free(&type);
+}
+
+static void grids(void)
+{
+	const int orders[2] = {MPI_ORDER_C, MPI_ORDER_FORTRAN};
+	const int kinds[3] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE};
+	int sizes[3] = {8, 6, 4}, parts[3] = {2, 3, 1}, starts[3] = {1, 0, 2}, ones[3] = {1, 1, 1};
+	MPI_Datatype type;
+
+	for (int order = 0; order < 2; order++)
+		for (int dims = 1; dims < 4; dims++) {
+			MPI_Type_create_subarray(dims, sizes, parts, starts, orders[order], MPI_INT, &type);
+			contents("subarray", type);
+			for (int kind = 0; kind < 6; kind++) {
+				int distribs[3], dargs[3];
+				for (int dim = 0; dim < dims; dim++) {
+					distribs[dim] = kinds[(kind + dim) % 3];
+					dargs[dim] = kind < 3 || distribs[dim] == MPI_DISTRIBUTE_NONE
+							     ? MPI_DISTRIBUTE_DFLT_DARG
+							     : sizes[dim];
+				}
+				MPI_Type_create_darray(1, 0, dims, sizes, distribs, dargs, ones, orders[order],
+						       MPI_INT, &type);
+				contents("grid", type);
+			}
+		}
+}
+
 static void types(void)
 {
 	int sizes[2] = {4, 4}, distribs[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_NONE};
@@ -219,6 +261,7 @@ int main(int argc, char **argv)
 	reductions();
 	groups();
 	types();
+	grids();
 	attributes();
 	errors();
 	MPI_Finalize();

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	MPI_Offset at;
 	MPI_Request begun;
 	MPI_Status status;
-	int got, atomic;
+	int got, atomic = 0, amode; /* Open MPI 4.1 does not set the first */
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -99,7 +99,8 @@ int main(int argc, char **argv)
 	}
 	MPI_File_get_atomicity(lines, &atomic);
 	MPI_File_get_position_shared(lines, &at);
-	sum = sum * 3 + (unsigned long)(at + atomic);
+	MPI_File_get_amode(lines, &amode);
+	sum = sum * 3 + (unsigned long)(at + atomic + amode);
 	settle(there);
 	MPI_File_set_view(there, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
 	MPI_File_read_at(there, 4, old, sizeof(old), MPI_BYTE, MPI_STATUS_IGNORE);

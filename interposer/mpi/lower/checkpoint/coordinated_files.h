@@ -15,10 +15,11 @@ const char *files_refuse(void);
 /* The file opened next after `file` (NULL: the first); the order of opening is the same in all ranks. */
 struct vfile *file_after(const struct vfile *file);
 
-/* coordinated_files_state.c: access modes in a form that is the same for each MPI; file_mode_in() leaves out those that
- * create a file.  Views and file pointers. */
+/* coordinated_files_state.c: access modes in a form that is the same for each MPI. */
 int64_t file_mode_out(int amode);
 int file_mode_in(int64_t out);
+/* MPI_File_open of a file that exists already, whichever mode has made it.  Views and file pointers. */
+int file_opened_again(MPI_Comm comm, const char *path, int amode, MPI_Info info, MPI_File *real);
 void file_put_view(struct bytes *out, MPI_File real);
 void file_see_again(struct bytes *in, MPI_File real, int64_t own, int64_t shared, int64_t atomic);
 /* Makes the object of a file that was opened again by the ranks of `comm`; turned: its shared pointer has been used. */

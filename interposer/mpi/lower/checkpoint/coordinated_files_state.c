@@ -25,15 +25,18 @@ int64_t file_mode_out(int amode)
 	return out;
 }
 
-/* Without the modes that create the file: it exists already. */
 int file_mode_in(int64_t out)
 {
 	int amode = 0;
 
 	for (int i = 0; i < MODES; i++)
-		if (out >> i & 1 && modes[i] != MPI_MODE_CREATE && modes[i] != MPI_MODE_EXCL)
-			amode |= modes[i];
+		amode |= out >> i & 1 ? modes[i] : 0;
 	return amode;
+}
+
+int file_opened_again(MPI_Comm comm, const char *path, int amode, MPI_Info info, MPI_File *real)
+{
+	return PMPI_File_open(comm, path, amode & ~(MPI_MODE_CREATE | MPI_MODE_EXCL), info, real);
 }
 
 static void free_type(MPI_Datatype *type)
@@ -211,7 +214,7 @@ static int open_again(struct bytes *in, const char *path, int amode, int64_t slo
 	in->bad |= all != 0;
 	if (all)
 		return MPI_ERR_FILE;
-	return PMPI_File_open(comm, place, amode, info, real);
+	return file_opened_again(comm, place, amode, info, real);
 }
 
 void file_see_again(struct bytes *in, MPI_File real, int64_t own, int64_t shared, int64_t atomic)

@@ -1,5 +1,6 @@
 /* Datatypes, decomposed by MPI_Type_get_contents. */
 #include "lower/checkpoint/coordinated_state.h"
+#include "lower/objects/translate.h"
 
 static const int combiners[] = {
 	0,
@@ -12,48 +13,15 @@ static const int combiners[] = {
 	MPI_COMBINER_INDEXED_BLOCK,
 	MPI_COMBINER_HINDEXED_BLOCK,
 	MPI_COMBINER_STRUCT,
-	MPI_COMBINER_SUBARRAY,
-	MPI_COMBINER_DARRAY,
+	-1, /* subarrays and distributed arrays of an older rdb */
+	-1,
 	MPI_COMBINER_RESIZED,
 	MPI_COMBINER_F90_REAL,
 	MPI_COMBINER_F90_COMPLEX,
 	MPI_COMBINER_F90_INTEGER,
+	MPI_COMBINER_SUBARRAY,
+	MPI_COMBINER_DARRAY,
 };
-
-/* Our own numbers of constants that differ between MPIs; each list's end is its length. */
-static const int orders[] = {MPI_ORDER_FORTRAN, MPI_ORDER_C};
-static const int distributions[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE};
-
-static int number_of(const int *constants, size_t bytes, int constant)
-{
-	int at = 0;
-
-	while ((size_t)at + 1 < bytes / sizeof(*constants) && constants[at] != constant)
-		at++;
-	return at;
-}
-
-static int constant_of(const int *constants, size_t bytes, int number)
-{
-	return constants[number < 0 || (size_t)number >= bytes / sizeof(*constants) ? 0 : number];
-}
-
-/* Replaces the constants among a constructor's n integers by our numbers, or the reverse. */
-static void constants(int combiner, int *i, int64_t n, int (*other)(const int *, size_t, int))
-{
-	const int from = other == number_of ? MPI_DISTRIBUTE_DFLT_DARG : 0; /* 0: no argument of a distribution */
-	const int to = other == number_of ? 0 : MPI_DISTRIBUTE_DFLT_DARG;
-
-	if (n < 1 || (combiner != MPI_COMBINER_SUBARRAY && combiner != MPI_COMBINER_DARRAY))
-		return;
-	i[n - 1] = other(orders, sizeof(orders), i[n - 1]);
-	if (combiner == MPI_COMBINER_SUBARRAY || n != 4 + 4 * (int64_t)i[2])
-		return;
-	for (int *kind = i + 3 + i[2], *dargs = kind + i[2]; kind < i + 3 + 2 * i[2]; kind++, dargs++) {
-		*kind = other(distributions, sizeof(distributions), *kind);
-		*dargs = *dargs == from ? to : *dargs;
-	}
-}
 
 /* Types of Fortran's kinds are MPI's own, which may not be freed. */
 static bool may_be_freed(int combiner)
@@ -93,7 +61,7 @@ void put_type(struct bytes *out, MPI_Datatype type)
 
 	PMPI_Type_get_contents(type, ni, na, nt, i, a, t);
 	put_number(out, code);
-	constants(combiner, i, ni, number_of);
+	contents_out(combiner, i, ni);
 	put_ints(out, i, ni);
 	put_number(out, na);
 	for (int k = 0; k < na; k++)
@@ -178,7 +146,8 @@ MPI_Datatype get_type(struct bytes *in, bool *own)
 
 	for (int64_t k = 0; k < nt && !in->bad; k++)
 		t[k] = get_type(in, &owned[k]);
-	constants(combiners[code], i, in->bad ? 0 : ni, constant_of);
+	if (!in->bad)
+		contents_in(combiners[code], i, ni);
 	made = in->bad ? MPI_DATATYPE_NULL : make_type(in, combiners[code], i, a, t);
 	for (int64_t k = 0; k < nt && !in->bad; k++) {
 		if (owned[k])

@@ -105,6 +105,7 @@ int64_t real_Type_get_contents(const uint64_t *a)
 	types = needed(calloc((int)a[3] > 0 ? (int)a[3] : 1, sizeof(*types)));
 	rc = PMPI_Type_get_contents(real, (int)a[1], (int)a[2], (int)a[3], (int *)a[4], (MPI_Aint *)a[5], types);
 	if (rc == MPI_SUCCESS) {
+		contents_out(combiner, (int *)a[4], integers);
 		if (integers)
 			host->out((void *)a[4], integers * sizeof(int));
 		if (addresses)

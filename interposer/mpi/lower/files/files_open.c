@@ -201,6 +201,18 @@ int64_t real_File_open(const uint64_t *a)
 	return rc;
 }
 
+/* fh, amode: a restart opens it without the modes that make a file. */
+int64_t real_File_get_amode(const uint64_t *a)
+{
+	const struct vfile *file = file_of(a[0]);
+	int amode = 0;
+	const int rc = PMPI_File_get_amode(REAL(MPI_File, file->o.real), &amode);
+
+	if (rc == MPI_SUCCESS)
+		put((void *)a[1], &file->amode, sizeof(file->amode));
+	return rc;
+}
+
 /* fh */
 int64_t real_File_close(const uint64_t *a)
 {

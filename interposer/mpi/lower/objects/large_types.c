@@ -54,6 +54,7 @@ int64_t real_Type_get_contents_c(const uint64_t *a)
 					    types);
 #endif
 	if (rc == MPI_SUCCESS) {
+		contents_out(combiner, (int *)a[5], n[0]);
 		if (n[0])
 			host->out((void *)a[5], (size_t)n[0] * sizeof(int));
 		if (n[1])

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "lower/objects/real.h"
 #include "lower/objects/translate.h"
+#include "type_constants.h"
 
 #ifndef OPEN_MPI
 enum { CANONICAL_IN_PLACE = 1, CANONICAL_UNWEIGHTED = 2, CANONICAL_WEIGHTS_EMPTY = 3 };
@@ -20,6 +21,25 @@ int error_out(int code)
 	PMPI_Error_class(code, &class);
 	known = real_error_out(class);
 	return known == class && real_error_in(known) != class ? real_error_out(MPI_ERR_OTHER) : known;
+}
+
+static bool has_constants(int combiner)
+{
+	return combiner == MPI_COMBINER_SUBARRAY || combiner == MPI_COMBINER_DARRAY;
+}
+
+void contents_in(int combiner, int *integers, int64_t n)
+{
+	if (has_constants(combiner))
+		type_constants(combiner == MPI_COMBINER_DARRAY, integers, n, real_order_in, real_distribution_in,
+			       real_darg_in);
+}
+
+void contents_out(int combiner, int *integers, int64_t n)
+{
+	if (has_constants(combiner))
+		type_constants(combiner == MPI_COMBINER_DARRAY, integers, n, real_order_out, real_distribution_out,
+			       real_darg_out);
 }
 
 static uint64_t buffer_in(uint64_t buffer)

@@ -12,6 +12,8 @@
 #define tag_out(tag) (tag)
 #define error_in(code) (code)
 #define error_out(code) (code)
+#define contents_in(combiner, integers, n) ((void)0)
+#define contents_out(combiner, integers, n) ((void)0)
 #else
 #define rank_in real_rank_in
 #define rank_out real_rank_out
@@ -26,6 +28,15 @@ int real_tag_in(int tag);
 int real_tag_out(int tag);
 int real_error_in(int code);
 int real_error_out(int error_class);
+int real_order_in(int order);
+int real_order_out(int order);
+int real_distribution_in(int distribution);
+int real_distribution_out(int distribution);
+int real_darg_in(int argument);
+int real_darg_out(int argument);
+/* The n integers of MPI_Type_get_contents. */
+void contents_in(int combiner, int *integers, int64_t n);
+void contents_out(int combiner, int *integers, int64_t n);
 #endif
 
 /* Generated rules: which arguments of a function are translated, and how. */

@@ -85,10 +85,11 @@ const char *restart_renamed(const uint64_t *handles)
 	unsigned class = (handles[1] | handles[0]) >> 48 & 0xff;
 	bool dynamic_made = handles[0] >> 56 == RDB_DYNAMIC >> 56;
 	bool dynamic_known = handles[1] >> 56 == RDB_DYNAMIC >> 56;
-	uint32_t id = class < RDB_CLASSES ? rdb_id(class, known) : 0;
 
 	if (!dynamic_made && !dynamic_known)
-		return NULL; /* two predefined handles, e.g. two names of the same datatype */
+		return NULL; /* predefined handles, e.g. two names of the same datatype, or no handles */
+	uint32_t id = class < RDB_CLASSES ? rdb_id(class, known) : 0;
+
 	if (!class || class >= RDB_CLASSES || !rdb_id(class, made) || !id)
 		return restart_refuse("", "an MPI object got another handle than in the recording");
 	if (dynamic_made && dynamic_known) {

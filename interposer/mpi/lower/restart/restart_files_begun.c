@@ -189,7 +189,7 @@ const char *restart_file_get(struct bytes *in, uint32_t id)
 	if (lost)
 		return restart_refuse(path, "it was being read when the branch began, with a datatype that was freed "
 					    "already; choose an event after that read");
-	if (PMPI_File_open(comm, file_place(path), amode, info, &real) != MPI_SUCCESS)
+	if (file_opened_again(comm, file_place(path), amode, info, &real) != MPI_SUCCESS)
 		return restart_refuse(path, "it cannot be opened again");
 	file_see_again(in, real, own, shared, atomic);
 	if (in->bad)
