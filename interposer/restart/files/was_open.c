@@ -122,48 +122,50 @@ static bool is_twin(struct opened *f)
 	return false;
 }
 
-bool open_files_load(void)
+static void load_head(int fd, struct saved *head, const char *path)
 {
-	char path[4096];
-	static struct saved head;
-	snprintf(path, sizeof(path), "%s/descriptors", lower.opt.restart);
-	int fd = from ? from : descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
-	if (fd < 0)
-		return false;
-	load_part(fd, &head, sizeof(head));
-	if (head.magic != SAVED_MAGIC || head.size != sizeof(struct opened) || head.nopened > OPENED ||
-	    head.nnumbers > NUMBERS || head.nwatched > WATCHED || head.npipes > OPENED ||
-	    !memchr(head.cwd, 0, sizeof(head.cwd)))
+	load_part(fd, head, sizeof(*head));
+	if (head->magic != SAVED_MAGIC || head->size != sizeof(struct opened) || head->nopened > OPENED ||
+	    head->nnumbers > NUMBERS || head->nwatched > WATCHED || head->npipes > OPENED ||
+	    !memchr(head->cwd, 0, sizeof(head->cwd)))
 		live_refuse("%s is damaged, or written by another version of rdb", path);
-	if (chdir(head.cwd))
-		live_refuse("%s: %s", head.cwd, strerror(errno));
-	umask(head.mask);
-	load_part(fd, open_table.opened, head.nopened * sizeof(struct opened));
-	for (unsigned i = 0; i < head.nnumbers; i++) {
+	if (chdir(head->cwd))
+		live_refuse("%s: %s", head->cwd, strerror(errno));
+	umask(head->mask);
+}
+
+/* What refers to the opened files: descriptors, epoll sets, locks. */
+static void load_references(int fd, const struct saved *head, const char *path)
+{
+	for (unsigned i = 0; i < head->nnumbers; i++) {
 		struct saved_number one;
 		load_part(fd, &one, sizeof(one));
-		if (one.fd >= NUMBERS || one.opened >= head.nopened)
+		if (one.fd >= NUMBERS || one.opened >= head->nopened)
 			live_refuse("%s is damaged", path);
 		open_table.number[one.fd].file = &open_table.opened[one.opened];
 		open_table.number[one.fd].cloexec = one.cloexec;
 	}
-	open_table.nwatched = head.nwatched;
-	for (unsigned i = 0; i < head.nwatched; i++) {
+	open_table.nwatched = head->nwatched;
+	for (unsigned i = 0; i < head->nwatched; i++) {
 		struct saved_watch one;
 		load_part(fd, &one, sizeof(one));
-		if (one.set >= head.nopened)
+		if (one.set >= head->nopened)
 			live_refuse("%s is damaged", path);
 		open_table.watched[i].set = &open_table.opened[one.set];
 		open_table.watched[i].fd = one.fd;
 		open_table.watched[i].event = one.event;
 	}
-	for (unsigned i = 0; i < head.nlocks; i++) {
+	for (unsigned i = 0; i < head->nlocks; i++) {
 		struct saved_lock one;
 		load_part(fd, &one, sizeof(one));
 		file_locks_from(&one, 1);
 	}
-	open_table.npipes = head.npipes;
-	for (unsigned i = 0; i < head.npipes; i++) {
+}
+
+static void load_pipes(int fd, const struct saved *head, const char *path)
+{
+	open_table.npipes = head->npipes;
+	for (unsigned i = 0; i < head->npipes; i++) {
 		uint64_t len;
 		load_part(fd, &len, sizeof(len));
 		open_table.pipes[i].bytes = len <= PIPE_ROOM ? malloc(len ? len : 1) : NULL;
@@ -172,45 +174,66 @@ bool open_files_load(void)
 		open_table.pipes[i].len = len;
 		load_part(fd, open_table.pipes[i].bytes, len);
 	}
+}
+
+/* Gives a file that is written to its copy. */
+static void load_written(struct opened *f, unsigned i)
+{
+	char path[4096];
+	struct stat st;
+	if (from && is_twin(f))
+		return;
+	if (from)
+		snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.restart, lower.opt.checkpoint, i);
+	else
+		snprintf(path, sizeof(path), "%s/was-%u", lower.opt.restart, i);
+	if (stat(path, &st))
+		live_refuse("%s: %s", path, strerror(errno));
+	if (from && (uint64_t)st.st_size != f->count)
+		live_refuse("%s: its size has changed since the checkpoint", path);
+	copy_new(f);
+	copy_fill(path, f, (uint64_t)st.st_size);
+	own_attributes_as(path, f->copy);
+}
+
+static void load_opened(struct opened *f, unsigned i, bool had_sockets)
+{
+	f->made = 0;
+	f->since_ns = f->kind == TIMER ? replay_begun_ns() : f->since_ns;
+	if (f->kind != NONE && f->shared && !from) {
+		tree_fds_found(f);
+		return;
+	}
+	if ((f->kind == LIBRARY && !was_there("verbs-objects")) || (f->kind == SOCKET && !had_sockets))
+		live_refuse("it is a branch that an older rdb made: restart the job from which the branch was made");
+	if (f->kind == SOCKET && !from) {
+		f->flags = socket_of(f)->flags;
+		f->set = false;
+	}
+	if (f->kind == FILE_WRITTEN)
+		load_written(f, i);
+}
+
+bool open_files_load(void)
+{
+	char path[4096];
+	static struct saved head;
+	snprintf(path, sizeof(path), "%s/descriptors", lower.opt.restart);
+	int fd = from ? from : descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
+	if (fd < 0)
+		return false;
+	load_head(fd, &head, path);
+	load_part(fd, open_table.opened, head.nopened * sizeof(struct opened));
+	load_references(fd, &head, path);
+	load_pipes(fd, &head, path);
 	if (from)
 		kernel_sockets_load(fd);
 	else
 		own_load();
 	close(fd);
 	const bool had_sockets = from || sockets_load();
-	for (unsigned i = 0; i < head.nopened; i++) {
-		struct opened *f = &open_table.opened[i];
-		struct stat st;
-		f->made = 0;
-		f->since_ns = f->kind == TIMER ? replay_begun_ns() : f->since_ns;
-		if (f->kind != NONE && f->shared && !from) {
-			tree_fds_found(f);
-			continue;
-		}
-		if (f->kind == LIBRARY && !was_there("verbs-objects"))
-			live_refuse("it is a branch that an older rdb made: restart the job from which the branch was "
-				    "made");
-		if (f->kind == SOCKET && !had_sockets)
-			live_refuse("it is a branch that an older rdb made: restart the job from which the branch was "
-				    "made");
-		if (f->kind == SOCKET && !from) {
-			f->flags = socket_of(f)->flags;
-			f->set = false;
-		}
-		if (f->kind != FILE_WRITTEN || (from && is_twin(f)))
-			continue;
-		if (from)
-			snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.restart, lower.opt.checkpoint, i);
-		else
-			snprintf(path, sizeof(path), "%s/was-%u", lower.opt.restart, i);
-		if (stat(path, &st))
-			live_refuse("%s: %s", path, strerror(errno));
-		if (from && (uint64_t)st.st_size != f->count)
-			live_refuse("%s: its size has changed since the checkpoint", path);
-		copy_new(f);
-		copy_fill(path, f, (uint64_t)st.st_size);
-		own_attributes_as(path, f->copy);
-	}
+	for (unsigned i = 0; i < head.nopened; i++)
+		load_opened(&open_table.opened[i], i, had_sockets);
 	if (!from) {
 		mapped_files_load();
 		file_locks_load();
