@@ -332,12 +332,13 @@ static bool sent_by_itself(const siginfo_t *info)
 	       info->si_pid == lower.pid;
 }
 
-/* The kernel may have carried out a system call that is not in the log yet, and others may have seen what it did: the
- * signal ends the process after that event, or when its patience is at its end. */
+/* A call that is not in the log yet, to the kernel or to MPI, may have been carried out, and others may have seen what it
+ * did: the signal ends the process after that event, or when its patience is at its end. */
 static bool answering(const ucontext_t *uc)
 {
 	const struct event *ev = event_current();
-	return recording() && ev && ev->kind == LOG_SYSCALL && !RDB_RUNS_UPPER(UC_PC(uc)) && !in_wait(uc);
+	return recording() && ev && (ev->kind == LOG_SYSCALL || ev->kind == LOG_HYPERCALL) &&
+	       !RDB_RUNS_UPPER(UC_PC(uc)) && !in_wait(uc);
 }
 
 static void arrived(int sig, siginfo_t *info, ucontext_t *uc)

@@ -295,3 +295,12 @@ def test_what_a_killed_process_did_is_recorded(build: Build, rdb: Rdb) -> None:
     ]
     assert len(children) == 30
     assert all(events_called(child, "write(") for child in children)
+
+
+def test_what_a_killed_rank_sent_is_recorded(build: Build, rdb: Rdb) -> None:
+    program = build("mpi/killed_by_receiver.c", "-O1")
+    done = rdb("run", "-n", "4", "--name", "killed", "--", program)
+    assert done.returncode == 128 + signal.SIGTERM, done.stderr
+    job = open_job("killed")
+    assert events_called(job.rank(1), "MPI_Recv(")
+    assert events_called(job.rank(0), "MPI_Ssend(")
