@@ -214,8 +214,8 @@ static long stopping(long nr, const uint64_t args[6])
 	const long r = signals_syscall(nr, args);
 	if (ours)
 		envoy_return();
-	else if (r == 0 && sends(nr, args) == SIGSTOP)
-		floors_await_stop((uint32_t)to);
+	else if (r == 0)
+		floors_await_stop((uint32_t)to); /* perhaps in vain: it may handle what is not SIGSTOP */
 	return r;
 }
 

@@ -110,6 +110,50 @@ def test_who_has_the_floor_is_killed_or_stopped(
     replay_agrees(rdb, "it")
 
 
+STOPPED = """
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	volatile long *n = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const pid_t child = fork();
+	int status;
+	for (setpgid(0, 0); !child;)
+		++*n;
+	for (int round = 1; round <= 5 && argc == 2; round++) {
+		while (*n < round * 1000)
+			usleep(1000);
+		kill(child, atoi(argv[1]));
+		if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
+			return 1;
+		const long then = *n;
+		usleep(1000);
+		printf("%d: stands still %d\\n", round, *n == then);
+		kill(child, SIGCONT);
+	}
+	return kill(child, SIGKILL);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "sig", [signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU], ids=lambda s: s.name
+)
+def test_one_that_is_stopped_has_no_floor(
+    tmp_path: Path, build_text: BuildText, sig: signal.Signals
+) -> None:
+    program = build_text("stopped", STOPPED, "-O1")
+    made = record(tmp_path, program, str(int(sig)))
+    assert made.result.returncode == 0, made.result
+    assert made.result.stdout == "".join(f"{n}: stands still 1\n" for n in range(1, 6))
+    assert not list(made.rank_dir.rglob("cautions"))
+
+
 IMAGES = """
 #define _GNU_SOURCE
 #include <stdlib.h>
