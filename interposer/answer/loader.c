@@ -19,6 +19,7 @@
 #include "answer/memory_calls.h"
 #include "answer/program.h"
 #include "answer/redirect.h"
+#include "answer/shown_arguments.h"
 #include "answer/stack_limit.h"
 #include "base/descriptors.h"
 
@@ -255,6 +256,8 @@ int loader_load(int program, const char *path, const char *called, char **argv, 
 		rc = build_stack(&prog, prog.interp[0] ? interp.bias : 0, called, argv, envp, &out->sp);
 	if (rc)
 		return rc;
+	if (recording())
+		arguments_show();
 	out->pc = prog.interp[0] ? interp.bias + interp.eh.e_entry : RDB_GATE_CODE + GATE_CODE_START;
 	return 0;
 }

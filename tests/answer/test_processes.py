@@ -500,3 +500,9 @@ def test_the_file_of_a_running_program_is_not_written(
     if mode == "full":
         replayed = rdb("replay", "job", "--verify")
         assert replayed.returncode == 0, replayed.stderr
+
+
+def test_others_see_its_own_arguments(both: Both) -> None:
+    """As ps(1) does: also the title that a program has written over them."""
+    looks = "system(qq(tr '\\\\0' ' ' < /proc/$$/cmdline; grep -c MARKED=yes /proc/$$/environ));"
+    both("env", "MARKED=yes", "perl", "-e", f"$| = 1; {looks} $0 = 'a title'; {looks}")
