@@ -161,10 +161,43 @@ static bool selects(struct passed *p, long *made)
 
 /* ---- descriptors and files ---- */
 
-static bool closes(struct passed *p, long *made)
+/* Programs try numbers to find what is open. */
+static bool asks_for_ours(uint64_t nr, const uint64_t *a)
 {
-	*made = -EBADF;
-	return descriptor_is_ours((int)p->a[0]);
+	if ((int)a[0] < lower.lowest_fd)
+		return false;
+	switch (nr) {
+	case SYS_statx:
+	case SYS_newfstatat: /* fstat(3) */
+		if (!(a[nr == SYS_statx ? 2 : 3] & AT_EMPTY_PATH) || (a[1] && *(const char *)a[1]))
+			return false;
+		break;
+	case SYS_read:
+	case SYS_readv:
+	case SYS_pread64:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_fstat:
+	case SYS_fstatfs:
+	case SYS_lseek:
+	case SYS_ioctl:
+	case SYS_fcntl:
+	case SYS_flock:
+	case SYS_fsync:
+	case SYS_fdatasync:
+	case SYS_ftruncate:
+	case SYS_fchmod:
+	case SYS_fchown:
+	case SYS_dup:
+	case SYS_dup2:
+	case SYS_dup3:
+	case SYS_getsockname:
+	case SYS_getsockopt:
+	case SYS_close: break;
+	default: return false;
+	}
+	return descriptor_is_ours((int)a[0]);
 }
 
 static bool takes_number(struct passed *p, long *made)
@@ -230,7 +263,6 @@ bool passed_call(struct passed *p, long *made)
 	static bool (*const calls[])(struct passed * p, long *made) = {
 		[SYS_open] = opens,
 		[SYS_openat] = opens,
-		[SYS_close] = closes,
 		[SYS_dup2] = takes_number,
 		[SYS_dup3] = takes_number,
 		[SYS_fcntl] = controls,
@@ -270,5 +302,9 @@ bool passed_call(struct passed *p, long *made)
 		[SYS_timer_delete] = sets_timer,
 	};
 	const uint64_t nr = p->ev->nr;
+	if (asks_for_ours(nr, p->a)) {
+		*made = -EBADF;
+		return true;
+	}
 	return nr < sizeof(calls) / sizeof(*calls) && calls[nr] && calls[nr](p, made);
 }
