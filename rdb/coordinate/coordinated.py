@@ -208,7 +208,9 @@ def none_taken(job: Path) -> str | None:
     if not wanted:
         return None
     what = "the checkpoint that was" if wanted == 1 else f"all {wanted} checkpoints that were"
-    why = board.why if board.verdict(wanted) is Verdict.NO else "it was not finished"
+    why = "it was not finished"
+    if board.verdict(wanted) is Verdict.NO:
+        why = board.why or "not all ranks could be stopped in time"
     return f"there is no checkpoint: {what} asked for failed, the last time because: {why}"
 
 
@@ -253,17 +255,32 @@ def _signal(board: Board) -> None:
 
 
 def _late(job: Job, timeout_s: int, board: Board | None = None) -> RdbError:
-    for rank, slot in enumerate(board.slots() if board else []):
+    slots = board.slots() if board else []
+    for rank, slot in enumerate(slots):
         if slot.calls:
             return RdbError(
                 f"no checkpoint of {job.name}: rank {rank} was in a callback before the checkpoint "
                 f"for {timeout_s} s",
                 "the job goes on",
             )
+    behind = _behind(slots)
+    why = ""
+    if behind:
+        why = ": rank {} had not begun a collective in which rank {} was".format(*behind)
     return RdbError(
-        f"not all ranks of {job.name} could be stopped within {timeout_s} s; they go on",
+        f"not all ranks of {job.name} could be stopped within {timeout_s} s{why}; they go on",
         "use a larger --timeout",
     )
+
+
+def _behind(slots: list[Slot]) -> tuple[int, int] | None:
+    """A rank that has begun fewer collectives of some communicator, and one that has begun more."""
+    for comm in {comm for slot in slots for comm in slot.clocks}:
+        counts = [(slot.clocks[comm], k) for k, slot in enumerate(slots) if comm in slot.clocks]
+        fewest, most = min(counts), max(counts)
+        if fewest[0] < most[0]:
+            return fewest[1], most[1]
+    return None
 
 
 def _failed(job: Job, rank: int, generation: int) -> RdbError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import deadlines
@@ -12,18 +13,21 @@ from running import DEADLINE_S, Running, sums
 RANKS = 3
 
 
-@pytest.mark.parametrize("mpi, other", [("openmpi", "mpich"), ("mpich", "openmpi")])
+def _inside(tmp_path: Path, build: Build, mpi: str, *threads: str) -> Running:
+    program = str(build("mpi/coordinated_inside.c", "-pthread"))
+    line = ("--mpi", mpi, "-n", str(RANKS), "--", program, "gate", *threads)
+    return Running(tmp_path / "home", tmp_path, "inside", *line)
+
+
+@pytest.mark.parametrize(
+    "mpi, other, threads",
+    [("openmpi", "mpich", ()), ("openmpi", "mpich", ("one",)), ("mpich", "openmpi", ())],
+)
 def test_who_waits_in_a_collective_is_held_there(
-    mpi: str, other: str, tmp_path: Path, build: Build
+    mpi: str, other: str, threads: tuple[str, ...], tmp_path: Path, build: Build
 ) -> None:
     """The others begin it only when both checkpoints are taken; a restart makes the call again."""
-    program = str(build("mpi/coordinated_inside.c"))
-    one = Running(
-        tmp_path / "home",
-        tmp_path,
-        "inside",
-        *("--mpi", mpi, "-n", str(RANKS), "--", program, "gate"),
-    )
+    one = _inside(tmp_path, build, mpi, *threads)
     for phase in range(2):
         one.until(f"phase {phase}")
         taken = one.rdb("checkpoint", "inside", "--timeout", "90")
@@ -38,6 +42,23 @@ def test_who_waits_in_a_collective_is_held_there(
         done = one.rdb("restart", "inside", "--at", f"ckpt:{number}", "--mpi", at)
         assert done.returncode == 0, done.stderr
         assert sums(done.stdout) == whole
+
+
+@pytest.mark.parametrize("mpi, threads", [("openmpi", "several"), ("mpich", "one")])
+def test_who_cannot_be_held_there_is_named(
+    mpi: str, threads: str, tmp_path: Path, build: Build
+) -> None:
+    """Another thread may be in the MPI as well, or the MPI holds a lock while it waits."""
+    one = _inside(tmp_path, build, mpi, threads)
+    one.until("phase 0")
+    late = one.rdb("checkpoint", "inside", "--timeout", "3")
+    assert late.returncode == 1, late.stdout
+    assert re.search(r"rank [01] had not begun a collective in which rank 2 was", late.stderr)
+    for phase in range(2):
+        (tmp_path / f"gate-{phase}").touch()
+    said, complaints = deadlines.communicate(one.process, DEADLINE_S)
+    assert one.process.returncode == 0 and len(sums(said)) == RANKS, complaints
+    assert "not all ranks could be stopped in time" in complaints
 
 
 @pytest.mark.parametrize("mpi, other", [("openmpi", "mpich"), ("mpich", "openmpi")])

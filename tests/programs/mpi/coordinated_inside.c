@@ -1,8 +1,11 @@
 /* Rank 2 waits in a collective that the others have not begun: these exchange messages until a test makes a file.
  * argv: gate.  First in MPI_Allreduce with MPI_IN_PLACE (until GATE-0 is there), then as a receiver of MPI_Bcast (until
- * GATE-1).  Each rank prints a sum that tells whether anything was lost or came twice. */
+ * GATE-1).  argv[2], if given: MPI_THREAD_MULTIPLE, of which "one" or "several" threads make use.  Each rank prints a
+ * sum that tells whether anything was lost or came twice. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static int there(const char *gate, int phase)
@@ -33,13 +36,30 @@ static void exchange(int rank, const char *gate, int phase)
 	}
 }
 
+static void *calls(void *size)
+{
+	MPI_Comm_size(MPI_COMM_WORLD, size);
+	return NULL;
+}
+
+/* A second thread calls MPI, if `which` says so. */
+static int other_thread(const char *which)
+{
+	pthread_t thread;
+	int size;
+
+	return !strcmp(which, "several") &&
+	       (pthread_create(&thread, NULL, calls, &size) || pthread_join(thread, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	long sum[2], told[3] = {0};
-	int rank;
+	int rank, level;
 
-	(void)argc;
-	MPI_Init(NULL, NULL);
+	MPI_Init_thread(NULL, NULL, argc > 2 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+	if (argc > 2 && (level != MPI_THREAD_MULTIPLE || other_thread(argv[2])))
+		return 1;
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	sum[0] = rank + 1;
 	sum[1] = 10 * rank;

@@ -260,6 +260,7 @@ const uint64_t *coordinated_before(unsigned index, uint32_t nargs, const uint64_
 {
 	const uint64_t *given = a;
 
+	inside_calls();
 	host->at_rest(NULL, NULL);
 	for (uint64_t name; freed_there && (name = freed_next());)
 		coordinated_forget(name);

@@ -17,6 +17,8 @@ const uint64_t *coordinated_before(unsigned index, uint32_t nargs, const uint64_
 void coordinated_after(unsigned index, const uint64_t *a, int64_t result);
 /* coordinated_inside.c: blocking collectives in which this rank may be held, before others have begun them. */
 void inside_ready(struct board_slot *slot);
+/* The present thread calls MPI. */
+void inside_calls(void);
 /* Returns the arguments for the real call, as coordinated_before().  Collectives are counted by comm->page_name. */
 const uint64_t *inside_begin(unsigned index, uint32_t nargs, const uint64_t *a, const struct vcomm *comm,
 			     uint64_t *changed);

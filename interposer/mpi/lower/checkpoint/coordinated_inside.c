@@ -7,7 +7,7 @@
  *
  * The price in a run without checkpoints: two stores, and for MPI_IN_PLACE, whose input is overwritten, a copy of a
  * small buffer.  A rank is not held in a collective with MPI_IN_PLACE and a large buffer, with an operation of the
- * program, or if there are windows. */
+ * program, or if there are windows, or once a second thread calls MPI (MPI_THREAD_MULTIPLE). */
 #include <dlfcn.h>
 #include <sched.h>
 #include "lower/checkpoint/coordinated.h"
@@ -17,8 +17,11 @@
 enum { IN_PLACE = 1 /* canonical value (translate.c) */, SMALL = 4096, TURNS = 64 };
 
 static struct board_slot *own;
-static bool able;    /* the real MPI calls us while it waits, and only one thread at a time calls it */
-static bool looking; /* this rank is being held, or just about to be */
+static bool able;                         /* the real MPI calls us while it waits */
+static bool alone;                        /* several threads do not call it at a time */
+static bool looking;                      /* this rank is being held, or just about to be */
+static unsigned callers;                  /* threads that have called MPI */
+static __thread bool called_before, here; /* here: in the collective in which this rank may be held */
 static struct {
 	bool may;       /* the rank may be held in this function */
 	uint8_t op;     /* 1 + index of the operation argument; 0: none */
@@ -71,12 +74,24 @@ static bool left(void *arg __attribute__((unused)))
 	return false;
 }
 
+static bool one_calls(void)
+{
+	return alone || __atomic_load_n(&callers, __ATOMIC_SEQ_CST) == 1;
+}
+
+void inside_calls(void)
+{
+	if (!called_before)
+		__atomic_add_fetch(&callers, 1, __ATOMIC_SEQ_CST);
+	called_before = true;
+}
+
 static void look(void)
 {
 	struct board *board = host->board;
 	const uint64_t wanted = board_wanted(board);
 
-	if (!wanted || looking || board_verdict(board, wanted) != BOARD_OPEN || left(NULL))
+	if (!wanted || looking || !one_calls() || board_verdict(board, wanted) != BOARD_OPEN || left(NULL))
 		return;
 	looking = true;
 	bool held = host->hold(true);
@@ -88,10 +103,12 @@ static void look(void)
 
 #ifdef OPEN_MPI
 
+enum { LOCKED = false }; /* the MPI holds locks of its own while it calls us, with MPI_THREAD_MULTIPLE */
+
 /* opal/runtime/opal_progress.h: a low-priority callback, called in each eighth turn of the progress loop. */
 static int turn(void)
 {
-	if (own && own->inside)
+	if (here)
 		look();
 	return 0;
 }
@@ -108,6 +125,7 @@ static bool called(void)
 
 #else
 
+enum { LOCKED = true };
 static bool met;
 
 /* More ranks than processors: a waiting rank would use up its time slice while the rank it waits for cannot run.  Open
@@ -133,7 +151,7 @@ __attribute__((visibility("default"))) unsigned ucp_worker_progress(void *worker
 	met = true;
 	if (crowded() && ++turns % TURNS == 0)
 		sched_yield();
-	if (own && own->inside)
+	if (here)
 		look();
 	return real(worker);
 }
@@ -156,7 +174,8 @@ void inside_ready(struct board_slot *slot)
 		learn();
 	PMPI_Query_thread(&level);
 	own = slot;
-	able = called() && level != MPI_THREAD_MULTIPLE;
+	alone = level != MPI_THREAD_MULTIPLE;
+	able = called() && (alone || !LOCKED);
 }
 
 /* Lets the call work on a copy, since its result would overwrite its input.  NULL: too large for a copy. */
@@ -180,7 +199,8 @@ const uint64_t *inside_begin(unsigned index, uint32_t nargs, const uint64_t *a, 
 {
 	const uint64_t *given = a;
 
-	if (!able || !functions[index].may || comm->inter || comm->size < 2 || windows_there || pending_operations)
+	if (!able || !one_calls() || !functions[index].may || comm->inter || comm->size < 2 || windows_there ||
+	    pending_operations)
 		return a;
 	if (functions[index].op && a[functions[index].op - 1] >= RDB_FIRST_DYNAMIC)
 		return a;
@@ -188,14 +208,16 @@ const uint64_t *inside_begin(unsigned index, uint32_t nargs, const uint64_t *a, 
 		return a;
 	if (a[0] == IN_PLACE && functions[index].in_buffer && !(given = apart_from(a, nargs, changed)))
 		return a;
+	here = true;
 	__atomic_store_n(&own->inside, comm->page_name, __ATOMIC_RELEASE);
 	return given;
 }
 
 void inside_end(int64_t result)
 {
-	if (!able || !own->inside)
+	if (!here)
 		return;
+	here = false;
 	__atomic_store_n(&own->inside, 0, __ATOMIC_RELEASE);
 	if (copied && !result)
 		memcpy(copied_from, copy, copied);
