@@ -39,6 +39,11 @@ static bool regular(int fd)
 	return fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode));
 }
 
+static bool reads(int fd)
+{
+	return (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDONLY;
+}
+
 static bool fifo(int at, const char *path)
 {
 	struct stat st;
@@ -55,6 +60,9 @@ static enum waiting waits(long nr, const uint64_t a[6])
 	case SYS_recvmmsg:
 	case SYS_accept:
 	case SYS_accept4: return READABLE;
+	case SYS_preadv2: return a[3] == ~0ul ? READABLE : NEVER; /* with a position, of a file that has some */
+	case SYS_pwritev2: return a[3] == ~0ul && !regular((int)a[0]) ? WRITABLE : NEVER;
+	case SYS_vmsplice: return reads((int)a[0]) ? READABLE : WRITABLE;
 	case SYS_write:
 	case SYS_writev:
 	case SYS_sendto:

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 /* recv(2): errors that have been queued are not waited for */
 static bool flagged(long nr, const uint64_t args[6])
@@ -13,6 +14,9 @@ static bool flagged(long nr, const uint64_t args[6])
 	case SYS_sendto:
 	case SYS_sendmmsg: return args[3] & MSG_DONTWAIT;
 	case SYS_sendmsg: return args[2] & MSG_DONTWAIT;
+	case SYS_preadv2:
+	case SYS_pwritev2: return args[5] & RWF_NOWAIT;
+	case SYS_vmsplice: return args[3] & SPLICE_F_NONBLOCK;
 	default: return false;
 	}
 }

@@ -11,6 +11,7 @@ static int option(long nr)
 	switch (nr) {
 	case SYS_read:
 	case SYS_readv:
+	case SYS_preadv2:
 	case SYS_recvfrom:
 	case SYS_recvmsg:
 	case SYS_recvmmsg:
@@ -18,6 +19,7 @@ static int option(long nr)
 	case SYS_accept4: return SO_RCVTIMEO;
 	case SYS_write:
 	case SYS_writev:
+	case SYS_pwritev2:
 	case SYS_sendto:
 	case SYS_sendmsg:
 	case SYS_sendmmsg:

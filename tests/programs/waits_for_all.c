@@ -10,6 +10,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,10 @@ static socklen_t name_len;
 static long (*call)(void);
 static long moved;
 static int why;
+static struct {
+	volatile int turn;
+	char text[60];
+} page __attribute__((aligned(4096))); /* what comes lies beside what is computed */
 
 static void compute(void)
 {
@@ -32,7 +37,7 @@ static void compute(void)
 	until.tv_sec += (until.tv_nsec + 60000000) / 1000000000;
 	until.tv_nsec = (until.tv_nsec + 60000000) % 1000000000;
 	do {
-		for (volatile int i = 0; i < 1000000; i++)
+		for (page.turn = 0; page.turn < 1000000; page.turn++)
 			;
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while (now.tv_sec < until.tv_sec || (now.tv_sec == until.tv_sec && now.tv_nsec < until.tv_nsec));
@@ -98,6 +103,18 @@ static long sent_messages(void)
 	return sendmmsg(near_end, messages, MESSAGES, 0);
 }
 
+static long from_a_pipe(void)
+{
+	const struct iovec part = {page.text, sizeof(page.text)};
+	return preadv2(near_end, &part, 1, -1, 0);
+}
+
+static long spliced(void)
+{
+	const struct iovec part = {page.text, sizeof(page.text)};
+	return vmsplice(near_end, &part, 1, 0);
+}
+
 static long into_a_pipe(void)
 {
 	vector(MESSAGES, BIG);
@@ -108,8 +125,8 @@ static void send_parts(int n)
 {
 	for (int i = 0; i < n; i++) {
 		compute();
-		if (send(far_end, "part", 4, 0) != 4)
-			perror("send");
+		if (write(far_end, "part", 4) != 4)
+			perror("write");
 	}
 }
 
@@ -185,6 +202,27 @@ static void received(const char *what, long (*made)(void), int (*make)(int[2]), 
 	end(thread);
 }
 
+static void count(int turns)
+{
+	for (page.turn = 0; page.turn < turns; page.turn++)
+		;
+}
+
+/* It comes in the middle of a computation without calls. */
+static void from_child(const char *what, long (*made)(void))
+{
+	ends(pipe, 0);
+	const pthread_t thread = begin(what, made);
+	count(40000000);
+	const pid_t child = fork();
+	if (!child)
+		_exit(write(far_end, "part", 4) != 4);
+	count(60000000);
+	if (waitpid(child, NULL, 0) != child)
+		perror("child");
+	end(thread);
+}
+
 /* The queue has room for one message. */
 static void sent(void)
 {
@@ -215,6 +253,8 @@ int main(void)
 	received("recvmsg of a datagram", whole_message, datagrams, 1);
 	received("recv", whole_part, stream, 3);
 	received("recv of a datagram", whole_part, datagrams, 1);
+	from_child("preadv2", from_a_pipe);
+	from_child("vmsplice", spliced);
 	sent();
 	ends(pipe, 1);
 	const pthread_t thread = begin("pwritev2", into_a_pipe);
