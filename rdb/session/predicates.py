@@ -29,10 +29,12 @@ _SAME = re.compile(rf"(\((?:!|\.not\. ))?\$_rdb_same_texts?\((.+?), {_TEXT}\)(?(
 
 # The object of a member that is watched: `$_rdb_this_104000011eb0->energy`.
 _HELD = re.compile(r"\$_rdb_this_[0-9a-f]+->")
+# A variable of a submodule of Fortran: `(*$_rdb_module_102000005180_worst)`.
+_OF_SUBMODULE = re.compile(r"\(\*\$_rdb_module_[0-9a-f]+_(\w+)\)")
 
 
 def as_typed(shown: str) -> str:
-    shown = _HELD.sub("", shown)
+    shown = _OF_SUBMODULE.sub(r"\1", _HELD.sub("", shown))
     shown, found = _IN_GDBS.sub(_as_typed, shown), 1
     shown = _SAME.sub(lambda one: f"{one[2]} {'!' if one[1] else '='}= {one[3]}", shown)
     while found:

@@ -46,6 +46,11 @@ class Variable(NamedTuple):
     def in_gdbs(self) -> str:
         """The name that GDB takes for a module's variable."""
         name = str(self.symbol.name)
+        if "." in name:  # of a submodule, whose name GDB cannot parse
+            at = self.symbol.value().address
+            held = f"_rdb_module_{int(at):x}_{name.rpartition('::')[2]}"
+            gdb.set_convenience_variable(held, at)
+            return f"(*${held})"
         return dlang.in_gdbs(self.symbol) if name.startswith("_D") else name
 
     @property
@@ -244,8 +249,12 @@ def _of_module(name: str, function: Any) -> Any:
     if language != "fortran":
         return None
     found = []
-    for module in re.findall(r"(?m)^\d+:\s+(\w+)$", gdb.execute("info modules -q", to_string=True)):
-        symbol = symbols.find(f"{module}::{name}".lower())[0]
+    of, _, variable = name.lower().rpartition("::")
+    listed = str(gdb.execute("info modules -q", to_string=True))
+    for module in re.findall(r"(?m)^\d+:\s+([\w.]+)$", listed):
+        if of and module.rpartition(".")[2] != of:  # a submodule is MODULE.NAME
+            continue
+        symbol = symbols.find(f"{module}::{variable}")[0]
         if symbol is None or symbol.addr_class == gdb.SYMBOL_LOC_TYPEDEF:
             continue  # GDB finds types from 15 on
         if symbol.symtab is not None and own_symtab(symbol.symtab):
