@@ -27,6 +27,9 @@ _TEXT = r"""("(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^()'"]+)"""
 _SAME = re.compile(rf"(\((?:!|\.not\. ))?\$_rdb_same_texts?\((.+?), {_TEXT}\)(?(1)\))")
 
 
+# An element of a container of Rust: `(*$_rdb_item(v, 3))`.
+_ITEM = re.compile(r"\(\*\$_rdb_item\(((?:(?!\$_rdb_item).)+?), ((?:(?!\$_rdb_item)[^()])+?)\)\)")
+
 # The object of a member that is watched: `$_rdb_this_104000011eb0->energy`.
 _HELD = re.compile(r"\$_rdb_this_[0-9a-f]+->")
 # A variable of a submodule of Fortran: `(*$_rdb_module_102000005180_worst)`.
@@ -39,6 +42,8 @@ def as_typed(shown: str) -> str:
     shown = _SAME.sub(lambda one: f"{one[2]} {'!' if one[1] else '='}= {one[3]}", shown)
     while found:
         shown, found = _ELEMENT.subn(r"\1[\2]", shown)
+        shown, items = _ITEM.subn(r"\1[\2]", shown)
+        found += items
     return shown
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from arrays import check, decided
 from conftest import PROGRAMS
-from gdbdriver import Gdb, Recorded
+from gdbdriver import Gdb, Recorded, in_console
 
 pytestmark = pytest.mark.languages
 SOURCE = PROGRAMS / "members.rs"
@@ -66,3 +66,48 @@ def test_in_two_pieces(gdb: Gdb) -> None:
         "all(wrapped < 9)": 0,
     })  # fmt: skip
     assert decided(gdb, "all(wrapped < 9)") == f"['wrapped[{count - 1}] = 9']"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    if shutil.which("rustc") is None:
+        pytest.skip("no rustc")
+    folder, source = tmp_path_factory.mktemp("containers"), PROGRAMS / "containers.rs"
+    subprocess.run(["rustc", "-g", "-o", folder / "program", source], check=True)
+    return Recorded(folder, folder / "program", source)
+
+
+def test_elements_lengths_and_texts(recorded: Recorded) -> None:
+    with recorded.gdb() as gdb:
+        gdb.run("break getppid")
+        for _ in range(6):
+            gdb.run("continue")
+        gdb.run("finish")
+        check(gdb, {
+            "g.cells[3]": -7,
+            "g.cells[n - 2] < 0": 1,
+            "g.rows[1][2]": 12,
+            "g.rows[1].len() + g.cells.len()": 13,
+            "queue[0] + queue[3]": 102 + 105,
+            "queue.len()": 4,
+            "slice[1] == g.cells[3]": 1,
+            "by_name.len() + ordered.len()": 2,
+            "g.tag.is_some()": 1,
+            "g.tag.is_none()": 0,
+            "g.cells.is_empty()": 0,
+            'g.name == "other"': 1,
+            'g.name != "first" && n == 5': 1,
+        })  # fmt: skip
+        assert "The index is 10, but the length is 10" in gdb.fails("rdb-number g.cells[10]")
+        gdb.run("delete")
+        gdb.run("rdb-meant watch g.cells[3]")
+        assert "Old value = 4" in gdb.run("reverse-continue")
+        gdb.expect_at(recorded.at("changed"))
+
+
+def test_searches(recorded: Recorded) -> None:
+    lines = ["print g.cells[3]", "bisect g.cells[3] > -1.0", 'bisect g.name == "first"',
+             "find-event g.cells[3] < 0.0 --count"]  # fmt: skip
+    _, element, text, events = in_console(recorded.home, "job", lines)
+    assert recorded.at("changed") in element
+    assert "turned false" in text and "1 event;" in events

@@ -97,7 +97,7 @@ def execute(line: str, from_tty: bool = False) -> None:
             or (
                 command.startswith("disp")
                 and (
-                    text != plain
+                    (text != plain and symbols.language() != "rust")
                     or synthetic.stands_in(text)
                     or intrinsics.of_classes(means.text) != means.text
                     or absent.may_be(expression, means.text, names(means.text))

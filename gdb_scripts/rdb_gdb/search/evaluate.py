@@ -145,7 +145,7 @@ class Judge:
         if not self._problem:
             self.binding = Binding(self.expression, gdb.newest_frame())
             return
-        local = local or (self._where_local() if self._missing else "")
+        local = (local or self._where_local()) if self._missing else ""
         if local:
             raise Undefined(f"{self._problem}: {local}")
         hint = (

@@ -37,7 +37,7 @@ _PIECES = (
     ("data_ptr", "length"),  # Rust
     ("m_storage.m_data", "m_storage.m_rows"),  # Eigen
 )
-_OF_RUST = re.compile(r"alloc::(vec::Vec|collections::vec_deque::VecDeque)<")
+OF_RUST = re.compile(r"alloc::(vec::Vec|collections::vec_deque::VecDeque)<")
 _ADAPTER = re.compile(r"std::(\w+::)*(stack|queue|priority_queue)<")
 
 
@@ -372,23 +372,29 @@ def _none(text: str, spoken: str) -> Array:
 def _buffer(text: str, value: Any) -> Any:
     """The elements of Rust's Vec and VecDeque, in one or two pieces; None: it is neither."""
     kind = value.type.strip_typedefs()
-    if not _OF_RUST.match(kind.name or ""):
+    if not OF_RUST.match(kind.name or ""):
         return None
-    starts = [elements.inner(value, f"buf.{way}.pointer.pointer") for way in ("inner.ptr", "ptr")]
-    start = next((one for one in starts if one is not None), None)
+    start = start_in_rust(value)
     head, count = elements.inner(value, "head"), int(value["len"])
-    if start is None:
-        raise gdb.error(f"{text}: rdb does not know where a {kind.name} keeps its elements.")
     of = kind.template_argument(0)
-    first = gdb.Value(int(start) + (0 if head is None else int(head)) * of.sizeof)
-    if head is not None and int(head) + count > _capacity(value):
-        return ring(int(start), _capacity(value), int(head), count, of)
+    first = gdb.Value(start + (0 if head is None else int(head)) * of.sizeof)
+    if head is not None and int(head) + count > capacity(value):
+        return ring(start, capacity(value), int(head), count, of)
     if count == 0:
         return gdb.Value(b"", of.array(0, -1))
     return first.cast(of.array(count - 1).pointer()).dereference()
 
 
-def _capacity(value: Any) -> int:
+def start_in_rust(value: Any) -> int:
+    """Where a Vec or VecDeque has its memory."""
+    starts = [elements.inner(value, f"buf.{way}.pointer.pointer") for way in ("inner.ptr", "ptr")]
+    start = next((one for one in starts if one is not None), None)
+    if start is None:
+        raise gdb.error(f"rdb does not know where a {value.type} keeps its elements.")
+    return int(start)
+
+
+def capacity(value: Any) -> int:
     ways = ("buf.inner.cap.__0", "buf.cap.__0", "buf.inner.cap", "buf.cap")
     return int(next(one for one in (elements.inner(value, way) for way in ways) if one is not None))
 

@@ -54,7 +54,7 @@ def homes(name: str) -> list[Home]:
 
 def is_of_this(name: str, block: Any) -> bool:
     """Is it CLASS::MEMBER, of the class whose member function has the block, or of a base of it?"""
-    of, _, member = name.rpartition("::")
+    of, _, member = name.rpartition("::") if symbols.language() == "c++" else ("", "", "")
     this = symbols.find("this", block)[0] if of and block is not None else None
     kinds = [] if this is None else [this.type.strip_typedefs().target()]
     while kinds:
@@ -67,7 +67,7 @@ def is_of_this(name: str, block: Any) -> bool:
 
 def class_with(name: str, block: Any) -> str:
     """The class whose objects have the member, if NAME is CLASS::MEMBER; else empty."""
-    of, _, member = name.rpartition("::")
+    of, _, member = name.rpartition("::") if symbols.language() == "c++" else ("", "", "")
     try:
         return _class_with(member, gdb.lookup_type(of, block).pointer()) if of and block else ""
     except gdb.error:

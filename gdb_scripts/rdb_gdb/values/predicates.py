@@ -18,6 +18,7 @@ import gdb
 from . import cpython, elements, intrinsics, pynames, pyvalues, scalars, subscripts, symbols, texts
 from .arrays import Array
 from .elementwise import FUNCTIONS, Plan, compares, given, joined, planned
+from .operands import operand_start
 from .own_frames import own_symtab
 
 # interposer/interface/agent.h: enum agent_array_fold
@@ -316,7 +317,7 @@ def _calls(expression: str) -> list[_Call]:
 def _methods(plain: str) -> Iterator[_Call]:
     """numpy's `u.max()`, `(u > 0).all()`."""
     for found in _METHOD.finditer(plain):
-        start = subscripts.operand_start(plain, found.start())
+        start = operand_start(plain, found.start())
         name = re.match(r"[A-Za-z_]\w*", plain[start:])
         if start < found.start() and not (name and pynames.is_of_c(name[0])):
             yield _Call(start, start, found.start(), found.end(), found[1])

@@ -11,14 +11,13 @@ from typing import Any
 
 import gdb
 
-from . import elements, nodes, operators, reserved, symbols, texts
+from . import elements, nodes, operators, reserved, rustlang, symbols, texts
 from .functions import function
+from .operands import closing, operand_start
 from .quoting import TEXTS
 
-_BEFORE = re.compile(r"(?:(?:\.|->|::)\s*)?[A-Za-z_$][\w$]*\s*\Z")
 _CALLS = re.compile(r"(?<!\$_rdb_bound)(?<!\$_rdb_element)(?<=\w)\s*\(")
 _LANGUAGES = ("c++", "c", "asm")  # of frames of libraries, too
-_PAIRS = {"]": "[", ")": "("}
 MAP = r"std::(\w+::)*(unordered_)?map<"
 _WHOLE = (*(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_BOOL), gdb.TYPE_CODE_CHAR)
 
@@ -26,6 +25,8 @@ _WHOLE = (*(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_BOOL), gdb.TYPE
 def for_gdb(expression: str) -> str:
     """EXPRESSION with a call of $_rdb_element for each subscript of a map, and with Fortran's names
     that GDB does not take."""
+    if elements.language("") == "rust":
+        return rustlang.for_gdb(expression)
     expression = reserved.for_gdb(operators.for_gdb(expression))
     if "[" not in expression or elements.language("") not in _LANGUAGES:
         return expression
@@ -35,7 +36,7 @@ def for_gdb(expression: str) -> str:
         place = plain.find("[", place + 1)
         if place < 0:
             return expression
-        end, start = _closing(plain, place), operand_start(plain, place)
+        end, start = closing(plain, place), operand_start(plain, place)
         term = expression[start:place].strip()
         kind = _kind(term) if term and end else None
         if kind is not None:
@@ -49,7 +50,7 @@ def all_of(expression: str) -> list[str]:
     """The parts of EXPRESSION that are operands with a subscript."""
     plain = TEXTS.sub(lambda found: "_" * len(found[0]), expression)
     places = [found.start() for found in re.finditer(r"\[", plain)]
-    return [expression[operand_start(plain, at) : _closing(plain, at) + 1] for at in places]
+    return [expression[operand_start(plain, at) : closing(plain, at) + 1] for at in places]
 
 
 def _call(call: str, kind: Any) -> str:
@@ -59,38 +60,6 @@ def _call(call: str, kind: Any) -> str:
     except gdb.error:
         return f"(*{call})"
     return f"(*({kind} *) {call})"
-
-
-def _closing(plain: str, place: int) -> int:
-    """Index of the bracket that closes the one at PLACE; 0: there is none."""
-    depth = 0
-    for at in range(place, len(plain)):
-        depth += (plain[at] in "([") - (plain[at] in ")]")
-        if depth == 0:
-            return at
-    return 0
-
-
-def operand_start(plain: str, end: int) -> int:
-    """Index at which the operand begins that ends before END."""
-    start = end
-    while True:
-        text = plain[:start].rstrip()
-        if text[-1:] in _PAIRS:
-            depth, at = 1, len(text) - 1
-            while at and depth:
-                at -= 1
-                depth += (text[at] in "])") - (text[at] in "[(")
-            start = at
-            if text[at] == "(" and not re.search(r"[\w$]\s*\Z", plain[:at]):
-                return start
-            continue
-        found = _BEFORE.search(text)
-        if found is None:
-            return start
-        start = found.start()
-        if not re.match(r"\.|->|::", found[0]):
-            return start
 
 
 def _kind(term: str) -> Any:

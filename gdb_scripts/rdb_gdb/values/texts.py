@@ -7,6 +7,7 @@ would compare the address with that of a copy, for which it calls the program's 
 from __future__ import annotations
 
 import re
+import zlib
 from typing import Any
 
 import gdb
@@ -37,13 +38,18 @@ _IN_FORTRAN = re.compile(
 _TRIM = re.compile(rf"(?<![\w$%])trim\s*\(\s*({_TERM_OF_FORTRAN}|{_TEXT})\s*\)", re.IGNORECASE)
 _GIVEN = re.compile(rf"\$_rdb_(?:same_texts?|trim)\((?P<of>(?:[^(),'\"]|\({_INSIDE}\))+)")
 _LENGTH_MAX = 1 << 20  # GDB crashes if it cannot allocate the memory
-_STD = (("_M_dataplus._M_p", "_M_string_length"), ("_M_str", "_M_len"))
+_STD = (
+    *(("_M_dataplus._M_p", "_M_string_length"), ("_M_str", "_M_len")),
+    # Rust's String, in two versions, and &str.
+    *(("vec.buf.inner.ptr.pointer.pointer", "vec.len"), ("vec.buf.ptr.pointer.pointer", "vec.len")),
+    ("data_ptr", "length"),
+)
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 
 
 def for_gdb(expression: str) -> str:
     spoken = elements.language("")
-    way = {"c": _IN_C, "c++": _IN_C, "fortran": _IN_FORTRAN}.get(spoken)
+    way = {"c": _IN_C, "c++": _IN_C, "rust": _IN_C, "fortran": _IN_FORTRAN}.get(spoken)
     trims = spoken == "fortran" and _TRIM.search(expression) and not _is_own("trim")
     if way is None or not (trims or DEFERRED in expression or re.search("[\"']", expression)):
         return expression
@@ -62,6 +68,8 @@ def for_gdb(expression: str) -> str:
             text = "'" + text[1:-1].replace("'", "''") + "'"
         if text == "''":  # nor an empty text
             text = "' '"
+        if spoken == "rust":  # GDB would write a literal to the program's memory
+            return f"{'!' * (sign[0] == '!')}{SAME}({one}, {_kept(text)})"
         same = f"{SAME if text[0] in _QUOTES else SAME_TWO}({one}, {text})"
         if sign.lower() in ("==", ".eq."):
             return same
@@ -69,6 +77,13 @@ def for_gdb(expression: str) -> str:
 
     expression = way.sub(call, expression)
     return _TRIM.sub(rf"{TRIM}(\1)", expression) if trims else expression
+
+
+def _kept(literal: str) -> str:
+    """A convenience variable for a literal."""
+    name = f"_rdb_literal_{zlib.crc32(literal.encode()):x}"
+    gdb.set_convenience_variable(name, re.sub(r"\\(.)", r"\1", literal[1:-1]))
+    return f"${name}"
 
 
 def need_values(text: str) -> None:
