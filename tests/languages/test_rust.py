@@ -101,7 +101,7 @@ def test_elements_lengths_and_texts(recorded: Recorded) -> None:
         assert "The index is 10, but the length is 10" in gdb.fails("rdb-number g.cells[10]")
         gdb.run("delete")
         gdb.run("rdb-meant watch g.cells[3]")
-        assert "Old value = 4" in gdb.run("reverse-continue")
+        assert "New value = 4" in gdb.run("reverse-continue")
         gdb.expect_at(recorded.at("changed"))
 
 

@@ -50,7 +50,7 @@ def unquoted(text: str) -> str:
 
 def _names_a_symbol(text: str) -> bool:
     """Is it a name that must be quoted for GDB, such as `'counter.0'`?"""
-    if text[0] != "'" or re.fullmatch(r"'\w*'", text) or elements.language("") not in _QUOTES:
+    if text[0] != "'" or re.fullmatch(r"'\s*\w*\s*'", text) or elements.language("") not in _QUOTES:
         return False  # elsewhere it is a text, for which GDB would call malloc in the program
     try:
         return bool(symbols.evaluated(f"&{text}").type.code == gdb.TYPE_CODE_PTR)
