@@ -348,12 +348,20 @@ bool floors_has(uint32_t pid)
 }
 
 /* Not longer than some hundredths of a second: it may have been continued, or wait in the kernel for a child of vfork. */
-void floors_await_stop(uint32_t pid)
+static void await_stop(uint32_t pid)
 {
 	const struct timespec pause = {.tv_nsec = 500000};
 	long threads;
 	char state;
-	for (int left = 100; left && floors_has(pid) && (state = state_of(pid, &threads)) && strchr("RSD", state);
-	     left--)
+	for (int left = 100; left && (state = state_of(pid, &threads)) && strchr("RSD", state); left--)
 		raw_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
+}
+
+void floors_await_stop(int to)
+{
+	for (uint32_t i = 0; floors && i < floors->used; i++) {
+		const uint32_t pid = __atomic_load_n(&floors->places[i].pid, __ATOMIC_SEQ_CST);
+		if (pid && (to > 0 ? (int)pid == to : raw_syscall(SYS_getpgid, pid, 0, 0, 0, 0, 0) == -to))
+			await_stop(pid);
+	}
 }

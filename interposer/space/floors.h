@@ -37,5 +37,5 @@ void floors_look(void);
 void floors_expect(uint32_t pid);
 /* Does the process take part, or will it? */
 bool floors_has(uint32_t pid);
-/* SIGSTOP was sent to it. */
-void floors_await_stop(uint32_t pid);
+/* A signal that stops a process was sent there, as by kill(2): to one other process, or to another group (negative). */
+void floors_await_stop(int to);

@@ -215,7 +215,7 @@ static int sends(long nr, const uint64_t a[6])
 static long stopping(long nr, const uint64_t args[6])
 {
 	const int to = (int)args[0];
-	const bool ours = to == lower.pid || (nr == SYS_kill && to <= 0) ||
+	const bool ours = to == lower.pid || (nr == SYS_kill && (to >= -1 ? to <= 0 : getpgid(0) == -to)) ||
 			  (nr == SYS_tkill && !raw_syscall(SYS_tgkill, lower.pid, to, 0, 0, 0, 0));
 	if (ours)
 		envoy_lend();
@@ -223,7 +223,7 @@ static long stopping(long nr, const uint64_t args[6])
 	if (ours)
 		envoy_return();
 	else if (r == 0)
-		floors_await_stop((uint32_t)to); /* perhaps in vain: it may handle what is not SIGSTOP */
+		floors_await_stop(to); /* perhaps in vain: it may handle what is not SIGSTOP */
 	return r;
 }
 

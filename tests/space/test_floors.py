@@ -125,10 +125,10 @@ int main(int argc, char **argv)
 	int status;
 	for (setpgid(0, 0); !child;)
 		++*n;
-	for (int round = 1; round <= 5 && argc == 2; round++) {
+	for (int round = 1; round <= 5 && argc == 3; round++) {
 		while (*n < round * 1000)
 			usleep(1000);
-		kill(child, atoi(argv[1]));
+		kill(atoi(argv[2]) * child, atoi(argv[1]));
 		if (waitpid(child, &status, WUNTRACED) != child || !WIFSTOPPED(status))
 			return 1;
 		const long then = *n;
@@ -144,11 +144,12 @@ int main(int argc, char **argv)
 @pytest.mark.parametrize(
     "sig", [signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU], ids=lambda s: s.name
 )
+@pytest.mark.parametrize("group", [False, True], ids=["one", "group"])
 def test_one_that_is_stopped_has_no_floor(
-    tmp_path: Path, build_text: BuildText, sig: signal.Signals
+    tmp_path: Path, build_text: BuildText, sig: signal.Signals, group: bool
 ) -> None:
     program = build_text("stopped", STOPPED, "-O1")
-    made = record(tmp_path, program, str(int(sig)))
+    made = record(tmp_path, program, str(int(sig)), "-1" if group else "1")
     assert made.result.returncode == 0, made.result
     assert made.result.stdout == "".join(f"{n}: stands still 1\n" for n in range(1, 6))
     assert not list(made.rank_dir.rglob("cautions"))
