@@ -164,12 +164,13 @@ static bool selects(struct passed *p, long *made)
 /* Programs try numbers to find what is open. */
 static bool asks_for_ours(uint64_t nr, const uint64_t *a)
 {
+	char name = 0;
 	if ((int)a[0] < lower.lowest_fd)
 		return false;
 	switch (nr) {
 	case SYS_statx:
 	case SYS_newfstatat: /* fstat(3) */
-		if (!(a[nr == SYS_statx ? 2 : 3] & AT_EMPTY_PATH) || (a[1] && *(const char *)a[1]))
+		if (!(a[nr == SYS_statx ? 2 : 3] & AT_EMPTY_PATH) || (a[1] && (user_read(&name, a[1], 1) || name)))
 			return false;
 		break;
 	case SYS_read:

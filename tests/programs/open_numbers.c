@@ -13,6 +13,12 @@ static int by_stat(int fd)
 	return fstat(fd, &st);
 }
 
+static int by_no_name(int fd)
+{
+	struct stat st;
+	return fstatat(fd, (const char *)8, &st, AT_EMPTY_PATH) < 0 && errno == EFAULT ? 0 : -1;
+}
+
 static int by_flags(int fd)
 {
 	return fcntl(fd, F_GETFD);
@@ -60,6 +66,7 @@ int main(int argc, char **argv)
 {
 	const char *where = argc > 1 ? argv[1] : "at first";
 	look(where, "fstat", by_stat);
+	look(where, "a name that is not mapped", by_no_name);
 	look(where, "fcntl", by_flags);
 	look(where, "lseek", by_seek);
 	look(where, "dup", by_copy);
