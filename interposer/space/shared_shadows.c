@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/uio.h>
@@ -22,6 +23,7 @@ enum {
 	LINE = 64,
 	LINES = 64, /* lines that are logged even if unchanged */
 	FEW_PAGES = 16 * RDB_PAGE,
+	FAR = 64 << 20,
 };
 #define COPIES 0x200000000000l /* used if it is free */
 
@@ -151,12 +153,31 @@ static bool behind_end(const struct region *r, uint64_t off)
 	       raw_syscall(SYS_process_vm_readv, lower.pid, (long)&l, 1, (long)&from, 1, 0) != 1;
 }
 
+/* Where the search for touched memory may end.  To ask about each page of a hole takes the kernel some 30 ns. */
+static uint64_t search_end(const struct region *r, uint64_t off)
+{
+	const uint64_t size = r->end - r->start, high = r->high > r->offset ? r->high - r->offset : 0;
+	uint64_t there = ((off > high ? off : high) + RDB_PAGE - 1) & ~(RDB_PAGE - 1ul), behind = size;
+	if (there >= size || size - there <= FAR)
+		return size;
+	if (behind_end(r, there))
+		return there;
+	while (behind - there > FAR) {
+		const uint64_t middle = there + ((behind - there) / 2 & ~(RDB_PAGE - 1ul));
+		if (behind_end(r, middle))
+			behind = middle;
+		else
+			there = middle;
+	}
+	return behind;
+}
+
 /* The first batch from `off` on that may have been touched.  Reading untouched batches would allocate memory.
  * mincore(2) does not distinguish swapped pages from untouched ones, so none is passed while swap is in use. */
 uint64_t region_touched(const struct region *r, uint64_t off)
 {
-	const uint64_t size = r->end - r->start;
-	while (r->sparse && off < size) {
+	const uint64_t size = r->end - r->start, end = r->sparse ? search_end(r, off) : size;
+	while (r->sparse && off < end) {
 		const uint64_t left = size - off, window = left < WINDOW ? left : WINDOW;
 		uint64_t len = off % WINDOW ? region_batch(r, off) : window;
 		if (len > SHADOW_BATCH && !untouched(r, off, len))
@@ -165,7 +186,7 @@ uint64_t region_touched(const struct region *r, uint64_t off)
 			break;
 		off += len;
 	}
-	return off < size && behind_end(r, off) ? size : off;
+	return off < end && !behind_end(r, off) ? off : size;
 }
 
 /* Keeps the nonzero lines of a page. */
@@ -247,6 +268,9 @@ void region_copy(struct region *r, int fd, struct event *ev)
 	uint64_t noted = 0; /* end of the last note */
 	bool own[SHADOW_BATCH / RDB_PAGE] = {false};
 	char *mine = ev && r->follows ? copy_own(r) : NULL;
+	struct stat st;
+	if (fd >= 0 && !fstat(fd, &st) && (uint64_t)st.st_size > r->high)
+		r->high = (uint64_t)st.st_size;
 	if (!r->shadow)
 		region_set_shadow(r, shadow_memory(r->end - r->start));
 	for (uint64_t off = data_from(r, fd, region_touched(r, 0)); off < r->end - r->start;

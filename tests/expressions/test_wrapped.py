@@ -148,4 +148,5 @@ def test_an_optional_that_changes_often_between_events(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, program, source)
     with recorded.gdb() as gdb:
         found = json.loads(gdb.run("bisect one.cell --json"))
-        assert found["after"] == "std::optional<int> [no contained value]"
+        # the printers of GCC 14 leave out the type
+        assert re.fullmatch(r"std::optional(<int>)? \[no contained value\]", found["after"])

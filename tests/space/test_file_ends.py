@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import deadlines
@@ -98,11 +99,12 @@ def test_cut_while_an_image_is_written(
     verify_all(made, how)
 
 
-def test_a_mapping_that_is_nearly_all_hole(tmp_path: Path, build: Build) -> None:
-    """Neither what is behind the end nor a hole is read."""
-    program, folder = build("far_mapped.c", "-O1"), tmp_path / "files of the program"
-    folder.mkdir()
-    expected = deadlines.run([program, folder], 60).stdout
-    made = record(tmp_path, program, folder)
+@pytest.mark.parametrize("where", ["", "/dev/shm"])
+def test_a_mapping_that_is_nearly_all_hole(where: str, tmp_path: Path, build: Build) -> None:
+    """Neither what is behind the end nor a hole is read, on disk and on a tmpfs."""
+    program = build("far_mapped.c", "-O1")
+    with tempfile.TemporaryDirectory(dir=where or tmp_path) as folder:
+        expected = deadlines.run([program, folder], 60).stdout
+        made = record(tmp_path, program, Path(folder))
     assert (made.result.returncode, made.result.stdout) == (0, expected)
     verify_all(made, "far")
