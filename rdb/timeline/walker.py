@@ -52,9 +52,15 @@ class Control:
 
     def _insist(self, running: AgentClient) -> None:
         """Interrupts until the run ends: a signal before the replica has begun to run is lost."""
-        while running in self._running and (self._asked or running in self._dropped):
-            running.interrupt()
+        while self._interrupted(running):
             self._idle.wait(_INSIST_S)
+
+    def _interrupted(self, running: AgentClient) -> bool:
+        with self._lock:  # the run that is meant does not end meanwhile, and none begins
+            wanted = running in self._running and (self._asked or running in self._dropped)
+            if wanted:
+                running.interrupt()
+        return wanted
 
     def begin(self) -> None:
         self._asked = False

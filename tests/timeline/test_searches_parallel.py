@@ -10,6 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from conftest import PROGRAMS, Build
 from gdbdriver import Gdb, Recorded
 
 from rdb.recording import open_job
+from rdb.replay.agent import Stop, StopReason
 from rdb.server.searches import Searches
 from rdb.timeline import scan
 from rdb.timeline.asking import Probe
@@ -104,6 +106,46 @@ def test_an_agent_that_was_dropped_is_not_kept() -> None:
     control.drop(agent)
     del agent
     assert gone.wait(60)
+
+
+def test_an_interrupt_is_for_the_run_that_is_meant() -> None:
+    """The thread that interrupts loses the processor when it is about to do that."""
+    control, second, go_on = Control(), threading.Event(), threading.Event()
+    about = threading.Event()
+    in_second: list[bool] = []
+
+    class Agent:
+        def interrupt(self) -> None:
+            about.set()
+            assert go_on.wait(60)
+            in_second.append(second.is_set())
+
+    agent: Any = Agent()
+    arrived: Any = SimpleNamespace(reason=StopReason.TARGET)
+    threads = threading.active_count()
+
+    def first() -> Stop:
+        control.interrupt()
+        assert about.wait(60)
+        return arrived
+
+    def then() -> Stop:
+        second.set()
+        while threading.active_count() > threads + 1:
+            time.sleep(0.001)
+        return arrived
+
+    def runs() -> None:
+        control.running(agent, first)
+        control.begin()
+        control.running(agent, then)
+
+    with ThreadPoolExecutor(1) as one:
+        both = one.submit(runs)
+        second.wait(0.5)  # it does not come to that before the other thread has interrupted
+        go_on.set()
+        both.result(60)
+    assert in_second == [False]
 
 
 @pytest.mark.parametrize("dropped", [False, True])
