@@ -51,7 +51,7 @@ class Recorder:
         """A child that still writes when the program ends finishes by itself."""
         until = deadlines.Deadline(DEADLINE_S)
         needle = os.fsencode(self.rank)
-        while any(needle in _command_line(pid) for pid in _processes()):
+        while any(needle in _maps(pid) for pid in _processes()):
             assert not until.over(), "an image is being written for ever"
             time.sleep(0.01)
 
@@ -72,9 +72,10 @@ def _processes() -> Iterator[int]:
     return (int(name) for name in os.listdir("/proc") if name.isdigit())
 
 
-def _command_line(pid: int) -> bytes:
+def _maps(pid: int) -> bytes:
+    """Recorded programs and their writers have the log's segment mapped."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return Path(f"/proc/{pid}/maps").read_bytes()
     except OSError:
         return b""
 

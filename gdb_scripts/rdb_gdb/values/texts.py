@@ -162,7 +162,9 @@ def has_no_length(kind: Any) -> bool:
     """Is it a pointer to a text whose length the debug information does not tell?"""
     kind = kind.strip_typedefs()
     of = kind.target().strip_typedefs() if kind.code == gdb.TYPE_CODE_PTR else None
-    return of is not None and of.code == gdb.TYPE_CODE_STRING and not of.sizeof
+    if of is None or of.code != gdb.TYPE_CODE_STRING or of.sizeof:
+        return False
+    return not of.dynamic  # else GDB finds the length with the value
 
 
 @function("_rdb_deferred_text")
