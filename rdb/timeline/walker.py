@@ -280,11 +280,12 @@ class Walker:
             case Steps(n):
                 stop = self.step(n, blind=not counting)
                 arrived = stop.reason is StopReason.TARGET and stop.event == start.event
-                self._check(arrived, start, move)
+                self._check(arrived, start, move, stop)
             case WatchHit():
                 self._watch(move)
             case ToEnd():
-                self._check(self.run().reason in ENDED, start, move)
+                stop = self.run()
+                self._check(stop.reason in ENDED, start, move, stop)
         self.position = start.then(move)
 
     def _arrive(self, pc: int, n: int) -> None:
@@ -292,18 +293,19 @@ class Walker:
             return
         stop = self.run(self.event, pc, n)
         arrived = stop.reason is StopReason.TARGET and stop.event == self.event
-        self._check(arrived, self.position, Hit(pc, n))
+        self._check(arrived, self.position, Hit(pc, n), stop)
 
     def _watch(self, move: WatchHit) -> None:
         self.agent.watch(_MOVE_ID, move.addr, move.length, move.kind)
         for _ in range(move.n):
             stop = self.run()
             arrived = stop.reason is StopReason.WATCH and stop.event == self.event
-            self._check(arrived, self.position, move)
+            self._check(arrived, self.position, move, stop)
         self.agent.unwatch(_MOVE_ID)
 
     @staticmethod
-    def _check(arrived: bool, start: Position, move: Move) -> None:
+    def _check(arrived: bool, start: Position, move: Move, stop: Stop) -> None:
         if not arrived:
             name = f"{start}{move}" if not isinstance(move, Arrive) else str(start.then(move))
-            raise NoSuchPosition(f"position {name} is not in the recording")
+            found = f"{stop.reason.name.lower()} at event {stop.event}, {stop.gpr.rip:#x}"
+            raise NoSuchPosition(f"position {name} is not in the recording: {found}")
