@@ -193,9 +193,46 @@ static bool asks_for_ours(uint64_t nr, const uint64_t *a)
 	case SYS_dup:
 	case SYS_dup2:
 	case SYS_dup3:
+	case SYS_close:
+	case SYS_preadv:
+	case SYS_preadv2:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_getdents:
+	case SYS_getdents64:
+	case SYS_fchdir:
+	case SYS_fallocate:
+	case SYS_fadvise64:
+	case SYS_readahead:
+	case SYS_sync_file_range:
+	case SYS_syncfs:
+	case SYS_fgetxattr:
+	case SYS_fsetxattr:
+	case SYS_flistxattr:
+	case SYS_fremovexattr:
+	case SYS_bind:
+	case SYS_connect:
+	case SYS_listen:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_shutdown:
 	case SYS_getsockname:
+	case SYS_getpeername:
 	case SYS_getsockopt:
-	case SYS_close: break;
+	case SYS_setsockopt:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_epoll_ctl:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_timerfd_gettime:
+	case SYS_timerfd_settime:
+	case SYS_inotify_add_watch:
+	case SYS_inotify_rm_watch: break;
 	default: return false;
 	}
 	return descriptor_is_ours((int)a[0]);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import deadlines
@@ -18,7 +19,7 @@ def test_any_number_of_them(build: Build) -> None:
 
 def test_none_is_open_for_the_program(rdb: Rdb, build: Build) -> None:
     program = build("open_numbers.c", "-O1")
-    native = deadlines.native([program]).stdout
+    native = deadlines.native([program], stdin=subprocess.DEVNULL).stdout
     done = rdb("run", "--name", "job", "--", program)
     assert (done.returncode, done.stdout) == (0, native), done.stderr
     assert rdb("replay", "job", "--verify").returncode == 0
