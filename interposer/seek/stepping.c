@@ -249,9 +249,22 @@ static enum verdict hardware_watch(ucontext_t *uc)
 	return finish_repeated(uc) ? GO_ON : stepping_watched(uc);
 }
 
+/* Under a hypervisor the processor's reason (DR6) may be lost between the trap and the kernel's look at it: then the
+ * kernel reports INT1 (arch/x86/kernel/traps.c, exc_debug_user). */
+static bool is_watchpoints(const siginfo_t *info, uint64_t pc)
+{
+	const uint8_t int1 = 0xf1;
+	uint8_t before = 0;
+	if (info->si_code != TRAP_BRKPT)
+		return info->si_code == TRAP_PERF;
+	return watch_any() && !stepping.stepping && !stepping.single &&
+	       !(upper_read(pc - 1, &before, 1) == 1 && before == int1);
+}
+
 enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t pc = uc_pc(uc);
+	const bool watchpoints = is_watchpoints(info, pc);
 	bool carried = false;
 	struct watch_hit hit;
 	struct place *p;
@@ -265,10 +278,10 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 			return GO_ON;
 		}
 		/* the lower half touched a watched location while it answered an event */
-		return info->si_code == TRAP_PERF ? GO_ON : NOT_OURS;
+		return watchpoints ? GO_ON : NOT_OURS;
 	}
 	if (!stepping.running)
-		return info->si_code == TRAP_PERF ? GO_ON : NOT_OURS;
+		return watchpoints ? GO_ON : NOT_OURS;
 	if (hot_stubs_inside(pc)) {
 		hot_stubs_leave(uc);
 		pc = uc_pc(uc);
@@ -283,16 +296,16 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 		return event_settled(uc, &hit);
 	}
 	if (trampoline_armed()) {
-		if (info->si_code != TRAP_PERF && trampoline_trap(uc))
+		if (!watchpoints && trampoline_trap(uc))
 			return stepping.hot ? stepping_counted(uc) : stepping_at_trampoline(uc);
-		if (info->si_code != TRAP_PERF && stepping_into_trampoline(uc))
+		if (!watchpoints && stepping_into_trampoline(uc))
 			return GO_ON;
-		carried = info->si_code != TRAP_PERF && trampoline_stop(uc);
+		carried = !watchpoints && trampoline_stop(uc);
 		if (trampoline_inside(uc))
 			trampoline_leave(uc);
 		pc = uc_pc(uc);
 	}
-	if (info->si_code == TRAP_PERF)
+	if (watchpoints)
 		return stepping.stepping ? GO_ON : hardware_watch(uc);
 	if (info->si_code == SI_KERNEL) { /* int3; the processor stands behind it */
 		pc -= !carried;
