@@ -1,14 +1,16 @@
-/* Constants among the integers of a datatype's constructor (MPI-4.0, 5.1.13): both halves translate them. */
+/* Constants among the integers of a datatype's constructor (MPI-4.0, 5.1.13): both halves translate them, each with the
+ * MPI_COMBINER_* of its own MPI. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Translates those of MPI_Type_create_subarray or, `darray`, of MPI_Type_create_darray: the last ones of the n integers
- * are the distributions, their arguments, the grid and the order, also with large counts. */
-static inline void type_constants(bool darray, int *i, int64_t n, int (*order)(int), int (*distribution)(int),
+/* Translates those among the n integers, if the combiner has some.  Of MPI_Type_create_darray the last ones are the
+ * distributions, their arguments, the grid and the order, also with large counts. */
+static inline void type_constants(int combiner, int *i, int64_t n, int (*order)(int), int (*distribution)(int),
 				  int (*argument)(int))
 {
-	if (n < 2)
+	const bool darray = combiner == MPI_COMBINER_DARRAY;
+	if (n < 2 || (!darray && combiner != MPI_COMBINER_SUBARRAY))
 		return;
 	i[n - 1] = order(i[n - 1]);
 	const int64_t dims = darray && n > 3 ? i[2] : 0, first = n - 1 - 3 * dims;

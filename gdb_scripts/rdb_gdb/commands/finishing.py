@@ -105,8 +105,7 @@ def _entry() -> tuple[int, int] | None:
 
 def _user_stops_at(addr: int) -> bool:
     """Has the user a breakpoint there?  GDB inserts only one for its own and the user's."""
-    with examined.kept():
-        listed = gdb.execute("info breakpoints", to_string=True)
+    listed = examined.said("info breakpoints")
     return re.search(rf"\by\s+0x0*{addr:x}\b", listed) is not None
 
 

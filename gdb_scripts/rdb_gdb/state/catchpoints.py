@@ -20,9 +20,7 @@ _LIBRARY = re.compile(r"(un)?load of library(?: matching (.*))?")
 def spec(point: Any) -> str:
     """The arguments of `catch`, such as `throw`; empty: it cannot be made again."""
     if point.number not in _said:
-        with examined.kept():
-            text = gdb.execute(f"info breakpoints {point.number}", to_string=True)
-        _said[point.number] = _spec(text)
+        _said[point.number] = _spec(examined.said(f"info breakpoints {point.number}"))
     return _said[point.number]
 
 

@@ -106,8 +106,7 @@ def _saved() -> str:
 
 def _numbered(specs: tuple[str, ...]) -> list[int]:
     if specs not in _numbers:
-        with examined.kept():
-            listed = gdb.execute("info breakpoints", to_string=True)
+        listed = examined.said("info breakpoints")
         _numbers.clear()
         _numbers[specs] = [int(number) for number in _ROW.findall(listed)]
     return _numbers[specs]

@@ -60,7 +60,7 @@ _PARTS = {"real": 0, "dble": 0, "aimag": 1, "imag": 1}  # of complex numbers
 _PARTS_OF_C = {"creal": 0, "cimag": 1}
 _OF_TWO = {"pow": _POWER, "mod": _REMAINDER, "fmod": _REMAINDER}
 # A call of one of these, np.abs(u), std::abs(u), or a group.
-_CALLED = re.compile(r"(?:(?:(?:np|numpy|math)\s*\.|std\s*::)\s*)?(\w*)\s*(\(.*\))", re.DOTALL)
+_CALLED = re.compile(r"((?:(?:np|numpy|math|std)\s*(?:\.|::)\s*)?)(\w*)\s*(\(.*\))", re.DOTALL)
 FUNCTIONS = (*OF_ONE, *_PARTS, *_PARTS_OF_C, *_OF_TWO, "modulo")
 _PART_OF = re.compile(r"(.+?)\s*%\s*(re|im)", re.DOTALL | re.IGNORECASE)
 _TRUTH, _WHOLE, _REAL = range(3)  # what an expression's values are
@@ -238,9 +238,7 @@ class _Parser:
             return self.parse("".join(tokens[1:]))
         if first in ("-", "!", ".not.", "~"):
             return self._denied(first, self.parse("".join(tokens[1:])))
-        call = re.fullmatch(
-            r"((?:(?:np|numpy|math|std)\s*(?:\.|::)\s*)?)(\w*)\s*(\(.*\))", text, re.DOTALL
-        )
+        call = _CALLED.fullmatch(text)
         if call and _is_one_group(call[3]):
             if not call[2] and not call[1]:
                 return self.parse(call[3][1:-1])

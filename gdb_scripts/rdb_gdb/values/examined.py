@@ -14,9 +14,14 @@ import gdb
 from . import symbols
 
 
+def said(command: str) -> str:
+    """What COMMAND prints; after it they are what they were.  Raises gdb.error."""
+    with _kept():
+        return str(gdb.execute(command, to_string=True))
+
+
 @contextmanager
-def kept() -> Iterator[None]:
-    """Context after which they are what they were."""
+def _kept() -> Iterator[None]:
     last: Any = gdb.convenience_variable("_")
     value: Any = gdb.convenience_variable("__")
     if last is None:

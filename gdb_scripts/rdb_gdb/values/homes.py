@@ -94,8 +94,8 @@ def _starts(unit: str) -> list[int]:
     """Addresses of the first line of a source file that has code, in each unit."""
     with suppress(gdb.error):  # from GDB 14 on it knows no line before the first function
         return [one.pc for one in gdb.decode_line(f"'{unit}':1")[1] or ()]
-    with suppress(gdb.error), examined.kept():  # none of its lines has code
-        said = gdb.execute(f"info line '{unit}':1", to_string=True)
+    with suppress(gdb.error):  # none of its lines has code
+        said = examined.said(f"info line '{unit}':1")
         return [int(one, 16) for one in _ADDRESS.findall(said)]
     return []
 

@@ -93,6 +93,11 @@ def _language(text: str) -> str:
     return "ada" if of_ada else elements.language(text)
 
 
+def without_texts(text: str) -> str:
+    """TEXT with as many underscores in place of each text in it."""
+    return TEXTS.sub(lambda found: "_" * len(found[0]), text)
+
+
 def is_constant(text: str) -> bool:
     """Is it without names of the program, registers, functions and reads of addresses?"""
     plain = TEXTS.sub(" ", text)

@@ -11,7 +11,7 @@ import gdb
 from . import arrays, elements, symbols
 from .functions import function
 from .operands import closing, operand_start
-from .quoting import TEXTS
+from .quoting import without_texts
 
 _CALL = re.compile(r"\.\s*(len|is_empty|is_some|is_none)\s*\(\s*\)")
 _CALLS = {
@@ -30,7 +30,7 @@ _COUNTS = (
 
 def for_gdb(expression: str) -> str:
     while True:
-        plain = TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+        plain = without_texts(expression)
         found = _CALL.search(plain)
         if found is None:
             break
@@ -39,8 +39,7 @@ def for_gdb(expression: str) -> str:
         call = _CALLS[found[1]].format(of)
         expression = expression[:start] + call + expression[found.end() :]
     place = -1
-    while (place := _opening(expression, place + 1)) >= 0:
-        plain = TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+    while (place := (plain := without_texts(expression)).find("[", place + 1)) >= 0:
         start, end = operand_start(plain, place), closing(plain, place)
         of = expression[start:place]
         if not of.strip() or not end or not _is_container(of):
@@ -50,10 +49,6 @@ def for_gdb(expression: str) -> str:
         expression = expression[:start] + call + expression[end + 1 :]
         place = start + len(call) - 1
     return expression
-
-
-def _opening(expression: str, start: int) -> int:
-    return TEXTS.sub(lambda found: "_" * len(found[0]), expression).find("[", start)
 
 
 def _is_container(text: str) -> bool:

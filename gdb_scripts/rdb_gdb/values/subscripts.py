@@ -14,7 +14,7 @@ import gdb
 from . import elements, nodes, operators, reserved, rustlang, symbols, texts
 from .functions import function
 from .operands import closing, operand_start
-from .quoting import TEXTS
+from .quoting import TEXTS, without_texts
 
 _CALLS = re.compile(r"(?<!\$_rdb_bound)(?<!\$_rdb_element)(?<=\w)\s*\(")
 _LANGUAGES = ("c++", "c", "asm")  # of frames of libraries, too
@@ -32,7 +32,7 @@ def for_gdb(expression: str) -> str:
         return expression
     place = -1
     while True:
-        plain = TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+        plain = without_texts(expression)
         place = plain.find("[", place + 1)
         if place < 0:
             return expression
@@ -48,7 +48,7 @@ def for_gdb(expression: str) -> str:
 
 def all_of(expression: str) -> list[str]:
     """The parts of EXPRESSION that are operands with a subscript."""
-    plain = TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+    plain = without_texts(expression)
     places = [found.start() for found in re.finditer(r"\[", plain)]
     return [expression[operand_start(plain, at) : closing(plain, at) + 1] for at in places]
 

@@ -15,7 +15,7 @@ import gdb
 
 from . import elements, symbols
 from .functions import PLACEHOLDER, function
-from .quoting import TEXTS
+from .quoting import without_texts
 
 _CLASS = re.compile(r"std::(?:\w+::)*(atomic|optional|unique_ptr|shared_ptr)<")
 POINTERS = ("unique_ptr", "shared_ptr")
@@ -43,7 +43,7 @@ def for_gdb(expression: str) -> str:
     """EXPRESSION with what GDB takes for these classes; alone they stay what they are."""
     if elements.language("") not in _LANGUAGES:
         return expression
-    plain = TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+    plain = without_texts(expression)
     parts: list[str] = []
     end = 0
     for found in _TERM.finditer(plain):

@@ -65,10 +65,7 @@ void shim_contents(MPI_Datatype type, int *integers)
 	int combiner = 0;
 
 	core_MPI_Type_get_envelope_c(SHIM_IN(RDB_TYPE, type), &n[0], &n[1], &n[2], &n[3], &combiner);
-	combiner = shim_combiner_out(combiner);
-	if (combiner == MPI_COMBINER_SUBARRAY || combiner == MPI_COMBINER_DARRAY)
-		type_constants(combiner == MPI_COMBINER_DARRAY, integers, n[0], order_out, distribution_out,
-			       argument_out);
+	type_constants(shim_combiner_out(combiner), integers, n[0], order_out, distribution_out, argument_out);
 }
 
 void *shim_map(size_t bytes)

@@ -96,10 +96,13 @@ bool own_lists(int fd, char *entries, size_t room, long *result)
 		return false;
 	dir[len > 1 ? len : 0] = 0; /* names in the root begin with its slash alone */
 	room = room < MOST ? room : MOST;
+	const off_t from = lseek(fd, 0, SEEK_CUR);
 	char *ours = mmap(NULL, MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	*result = ours == MAP_FAILED ? -ENOMEM : listed(fd, dir, ours, room);
-	if (*result > 0 && user_write((uint64_t)entries, ours, (size_t)*result))
+	if (*result > 0 && user_write((uint64_t)entries, ours, (size_t)*result)) {
 		*result = -EFAULT;
+		lseek(fd, from, SEEK_SET);
+	}
 	if (ours != MAP_FAILED)
 		munmap(ours, MOST);
 	return true;

@@ -29,8 +29,8 @@ _OPEN, _OPENAT, _CREAT = 2, 257, 85
 RENAMES, _LINKS = (82, 264, 316), (86, 265)
 # stat(2): instead of a call that failed, as a directory was there, which may have gone since
 STAYED = 4
-UNLINK = 87
-_OTHERS = (76, 77, 83, 84, UNLINK, 88, 133, 258, 259, 263, 266)
+TRUNCATE, UNLINK = 76, 87
+_OTHERS = (TRUNCATE, 77, 83, 84, UNLINK, 88, 133, 258, 259, 263, 266)
 _ATTRIBUTES = (*attributes.CALLS, *attributes.XATTRS_AT)
 CALLS = (_OPEN, _OPENAT, _CREAT, *RENAMES, *_LINKS, *_OTHERS, *_ATTRIBUTES)
 _RENAMEAT2, _EXCHANGE = 316, 2
@@ -139,6 +139,15 @@ class Change:
     @property
     def appends(self) -> bool:
         return bool(self.flags & os.O_APPEND) and not self.flags & os.O_TRUNC
+
+
+def programs_of(top: RankRecording) -> list[RankRecording]:
+    """All programs that ran for a rank, its own first."""
+    others = [one.parent for one in sorted(top.path.rglob("log-000000.seg"))]
+    return [
+        top,
+        *(RankRecording(one, top.files_dir, top.name) for one in others if one != top.path),
+    ]
 
 
 def changes_of(recording: RankRecording, rank: int) -> Iterator[Change]:

@@ -12,14 +12,13 @@ from typing import NamedTuple
 from rdb.crc32c import crc32c
 from rdb.errors import DamagedRecording
 from rdb.live.files import attributes
-from rdb.live.files.files_before import RENAMES, STAYED, Change, Was, note_of
+from rdb.live.files.files_before import RENAMES, STAYED, TRUNCATE, Change, Was, note_of
 from rdb.recording.log.record import Note
 
 _RECORD = struct.Struct("<IIIHHIIQ")  # struct undo_record
 _NOTE = struct.Struct("<II")  # struct undo_note
 _MAGIC = 0x6F646E75
 _CALL, _FAILED, _OWN, _UNSEEN = range(4)
-_TRUNCATE = 76
 
 
 class Own(NamedTuple):
@@ -130,4 +129,4 @@ def _void(one: Change) -> Change | None:
         return None
     if one.before.was is Was.DIRECTORY:
         return one.with_nr(STAYED)
-    return one.with_nr(_TRUNCATE) if one.nr in RENAMES else one
+    return one.with_nr(TRUNCATE) if one.nr in RENAMES else one

@@ -20,7 +20,16 @@ from typing import BinaryIO
 from rdb.live.files.appended import appended
 from rdb.live.files.attributes import Attributes, attributes_of, give, owner_is_lost
 from rdb.live.files.copying import copy_bytes
-from rdb.live.files.files_before import Change, Content, Names, Was, changes_of, now, place_of
+from rdb.live.files.files_before import (
+    Change,
+    Content,
+    Names,
+    Was,
+    changes_of,
+    now,
+    place_of,
+    programs_of,
+)
 from rdb.live.files.files_held import (
     Opening,
     filled_from_elsewhere,
@@ -273,10 +282,8 @@ def _programs(
         return
     yield top, event
     at_ns = top.event(event).at_ns if event else 0
-    for folder in sorted(top.path.rglob("log-000000.seg")):
-        if folder.parent != top.path:
-            program = RankRecording(folder.parent, top.files_dir, top.name)
-            yield program, _by_time(program, at_ns)
+    for program in programs_of(top)[1:]:
+        yield program, _by_time(program, at_ns)
 
 
 def _held(top: RankRecording, event: int, tree: TreePlan | None) -> set[Opening]:

@@ -15,11 +15,19 @@ from rdb.coordinate.centre import is_apart
 from rdb.coordinate.coordinated import committed, unrecorded
 from rdb.coordinate.newest import family
 from rdb.errors import RdbError
-from rdb.live.files.files_before import RENAMES, UNLINK, Change, Content, Was, changes_of
+from rdb.live.files.files_before import (
+    RENAMES,
+    UNLINK,
+    Change,
+    Content,
+    Was,
+    changes_of,
+    programs_of,
+)
 from rdb.live.files.journals import Own, Unseen, entries, own_files
 from rdb.live.files.lives import of_same_files
 from rdb.live.files.own_places import own_places
-from rdb.recording import Job, RankRecording
+from rdb.recording import Job
 
 _UNKNOWN = "not all that it changed in files is known, and some are as they are now"
 
@@ -61,9 +69,8 @@ def _within(name: str, above: Collection[str]) -> bool:
 def _recorded(one: Job) -> list[Change]:
     found: list[Change] = []
     for rank in one.ranks:
-        top = one.rank(rank)
-        for log in top.path.rglob("log-000000.seg"):
-            found += changes_of(RankRecording(log.parent, top.files_dir, top.name), rank)
+        for program in programs_of(one.rank(rank)):
+            found += changes_of(program, rank)
     # other copies than those that it began with are named by their places
     return [each for each in found if not _within(each.path, {str(one.path)})]
 
@@ -71,11 +78,11 @@ def _recorded(one: Job) -> list[Change]:
 def _unrecorded(one: Job, since_ns: int, left: list[str]) -> list[Own | Change]:
     """It notes from its start on if it is a branch, else from its first checkpoint on."""
     of_all: list[Own | Change] = []
-    folders = [log.parent for log in one.path.glob("rank-*/log-000000.seg")]
-    known = all((folder / "undo-0").is_dir() for folder in folders) or any(
+    folders = {rank: one.path / f"rank-{rank}" for rank in one.ranks}
+    known = all((folder / "undo-0").is_dir() for folder in folders.values()) or any(
         taken.at_ns <= since_ns for taken in committed(one.path)
     )
-    for rank, folder in enumerate(folders):
+    for rank, folder in folders.items():
         known &= not any(folder.glob("unnoted-*"))
         of_all += (Own(0, path, place) for path, place in own_files(folder / "undo-0").items())
         for about in sorted(folder.glob("undo-*")):

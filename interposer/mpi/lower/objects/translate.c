@@ -23,23 +23,14 @@ int error_out(int code)
 	return known == class && real_error_in(known) != class ? real_error_out(MPI_ERR_OTHER) : known;
 }
 
-static bool has_constants(int combiner)
-{
-	return combiner == MPI_COMBINER_SUBARRAY || combiner == MPI_COMBINER_DARRAY;
-}
-
 void contents_in(int combiner, int *integers, int64_t n)
 {
-	if (has_constants(combiner))
-		type_constants(combiner == MPI_COMBINER_DARRAY, integers, n, real_order_in, real_distribution_in,
-			       real_darg_in);
+	type_constants(combiner, integers, n, real_order_in, real_distribution_in, real_darg_in);
 }
 
 void contents_out(int combiner, int *integers, int64_t n)
 {
-	if (has_constants(combiner))
-		type_constants(combiner == MPI_COMBINER_DARRAY, integers, n, real_order_out, real_distribution_out,
-			       real_darg_out);
+	type_constants(combiner, integers, n, real_order_out, real_distribution_out, real_darg_out);
 }
 
 static uint64_t buffer_in(uint64_t buffer)
