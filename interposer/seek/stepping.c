@@ -305,8 +305,10 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 			trampoline_leave(uc);
 		pc = uc_pc(uc);
 	}
-	if (watchpoints)
+	if (watchpoints) {
+		watch_trapped(info->si_code == TRAP_PERF);
 		return stepping.stepping ? GO_ON : hardware_watch(uc);
+	}
 	if (info->si_code == SI_KERNEL) { /* int3; the processor stands behind it */
 		pc -= !carried;
 		p = breakpoints_at(pc);

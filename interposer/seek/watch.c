@@ -34,6 +34,7 @@ struct watch {
 
 static struct watch watches[WATCHES], *top = watches; /* none is in use from `top` on */
 static bool hardware, paused;
+static bool uncounted;       /* the processor has seen an access that perf has not counted */
 static bool planned;         /* the pages to guard have been determined */
 static unsigned planned_for; /* aliases_generation at that time */
 static bool stepping;        /* they cannot be guarded: step */
@@ -197,10 +198,10 @@ static uint64_t accesses(struct watch *w, unsigned slot)
 	return read(w->fd[slot], &n, sizeof(n)) == sizeof(n) ? n : w->seen[slot];
 }
 
-/* Has the processor seen an access since the last time we asked? */
+/* Has the processor seen an access since the last time we asked?  One that is not counted may be any watchpoint's. */
 static bool accessed(struct watch *w)
 {
-	bool any = false;
+	bool any = uncounted;
 
 	for (unsigned i = 0; i < w->nslots; i++) {
 		uint64_t n = accesses(w, i);
@@ -215,6 +216,7 @@ void watch_start(bool use_hardware)
 {
 	hardware = use_hardware;
 	paused = true;
+	uncounted = false;
 	for (struct watch *w = watches; w < top; w++) {
 		if (!w->id)
 			continue;
@@ -357,11 +359,18 @@ void watch_check(const struct emulated *did, bool exact, uint64_t event, uint64_
 						  : touched || differs)
 			count(w, addr, event, run, false, hit);
 	}
+	uncounted = false;
+}
+
+void watch_trapped(bool counted)
+{
+	uncounted = !counted;
 }
 
 void watch_check_event(uint64_t event, uint64_t run, struct watch_hit *hit)
 {
 	hit->id = 0;
+	uncounted = false;
 	for (struct watch *w = watches; w < top; w++) {
 		uint64_t addr = w->addr;
 		bool hits;

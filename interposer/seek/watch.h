@@ -43,6 +43,8 @@ void watch_resume(void);
 /* Would our own read of these bytes trigger a watchpoint of the processor? */
 bool watch_sees(uint64_t addr, uint64_t len);
 
+/* The processor's trap has come, of which perf has counted the access or not. */
+void watch_trapped(bool counted);
 /* After an instruction: its accesses, or NULL when they are not known.  Unless they are `exact`, all
  * values are compared, and the processor is asked for what else it saw. */
 void watch_check(const struct emulated *did, bool exact, uint64_t event, uint64_t run, struct watch_hit *hit);
