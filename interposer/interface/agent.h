@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include "arch/agent_registers.h"
 
-#define AGENT_VERSION 11
+#define AGENT_VERSION 12
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -86,10 +86,10 @@ enum agent_op {
 	AGENT_EXIT = 17,    /* replies, then exits */
 	AGENT_UNDO = 19,    /* -> payload uint64_t: the first step of the last STEP with AGENT_STEP_TRACE (0: the first
 			     * one made) from which on all overwritten memory is known */
-	AGENT_TRACE = 23,   /* a=step b=pc.  Of the last STEP with AGENT_STEP_TRACE, whose newest AGENT_TRACED steps are
-			     * kept. b == 0 -> payload struct agent_gpr[], before step a and the steps after it, as
-			     * many as fit; -ENODATA: step a is not kept any more.  Else -> status: the newest step
-			     * before a that was made at pc; -ENOENT: none */
+	AGENT_TRACE = 23,   /* a=step.  Of the last STEP with AGENT_STEP_TRACE, whose newest AGENT_TRACED steps are
+			     * kept. b=0 -> payload struct agent_gpr[], before step a and the steps after it, as
+			     * many as fit; -ENODATA: step a is not kept any more.  b=1 c=pc -> status: the newest
+			     * step before a that was made at pc (any, also 0); -ENOENT: none */
 	AGENT_THREADS = 18, /* -> payload struct agent_thread[], oldest first */
 	AGENT_CHANGES = 21, /* -> payload struct agent_change[]: the changes that the last AGENT_RUN_CHANGES noted */
 	AGENT_ASKED = 22,   /* After AGENT_STOP_END -> payload struct agent_asked: the question that the log cannot

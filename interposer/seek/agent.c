@@ -126,7 +126,7 @@ static enum verdict handle(ucontext_t *uc)
 		value[0] = undo_log_first();
 		channel_reply(0, value, sizeof(value[0]));
 		break;
-	case AGENT_TRACE: answer_trace(rq->a, rq->b); break;
+	case AGENT_TRACE: rq->b ? answer_traced_at(rq->a, rq->c) : answer_trace(rq->a); break;
 	case AGENT_CHANGES: answer_changes(); break;
 	case AGENT_ASKED: answer_question(); break;
 	case AGENT_ARRAY: answer_array(rq->len); break;

@@ -175,16 +175,12 @@ void answer_threads(const ucontext_t *uc)
 	channel_reply(n, list, n * sizeof(*list));
 }
 
-void answer_trace(uint64_t step, uint64_t pc)
+void answer_trace(uint64_t step)
 {
 	const struct agent_gpr *part[2];
 	unsigned count[2];
 	struct iovec iov[2];
 
-	if (pc) {
-		channel_reply(stepping_traced_at(pc, step, &step) ? (int64_t)step : -ENOENT, NULL, 0);
-		return;
-	}
 	if (!stepping_trace(step, part, count)) {
 		channel_reply(-ENODATA, NULL, 0);
 		return;
@@ -192,6 +188,13 @@ void answer_trace(uint64_t step, uint64_t pc)
 	for (unsigned i = 0; i < 2; i++)
 		iov[i] = (struct iovec){(void *)part[i], count[i] * sizeof(*part[i])};
 	channel_reply_parts(0, iov, 2);
+}
+
+void answer_traced_at(uint64_t before, uint64_t pc)
+{
+	uint64_t step;
+
+	channel_reply(stepping_traced_at(pc, before, &step) ? (int64_t)step : -ENOENT, NULL, 0);
 }
 
 void answer_changes(void)

@@ -327,7 +327,7 @@ class AgentClient:
         """The newest traced step before step `before` that was made at `pc`; None: there is
         none."""
         try:
-            return self._ask(Op.TRACE, a=before, b=pc)[0]
+            return self._ask(Op.TRACE, a=before, b=1, c=pc)[0]
         except AgentError as error:
             if error.code == errno.ENOENT:
                 return None

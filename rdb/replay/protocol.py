@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 11
+VERSION = 12
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1

@@ -94,6 +94,18 @@ def test_row_7_a_breakpoint_inside_a_call_stepped_over_backwards(
     assert gdb.function() == "twice"
 
 
+def test_row_7_a_breakpoint_at_address_0_is_no_hit(gdb: Gdb, recorded: Recorded) -> None:
+    """GDB sets one to leave a function of which it knows no start."""
+    go(gdb, recorded, "after-twice")
+    gdb.run("reverse-stepi")
+    gdb.run("break *0")
+    gdb.run(f"break {recorded.at('main-twice')}")
+    gdb.run("reverse-continue")
+    gdb.expect_at(recorded.at("main-twice"))
+    assert not moved(gdb.run("reverse-continue"))
+    assert gdb.state()["at_start"]
+
+
 def test_row_8_disabled_and_deleted_breakpoints(gdb: Gdb, recorded: Recorded) -> None:
     places = ("main-fact", "main-twice", "main-qsort")
     for place in places:
