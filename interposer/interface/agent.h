@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include "arch/agent_registers.h"
 
-#define AGENT_VERSION 12
+#define AGENT_VERSION 13
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -69,7 +69,8 @@ enum agent_op {
 	                      stop.traced x struct agent_gpr: the registers BEFORE each step made, oldest
 	                      first (if more than fit a packet, the newest that fit; AGENT_TRACE has more).
 	                      AGENT_STEP_PC: stops early at the stop_n-th arrival at stop_pc (and says so
-	                      even if that is the count-th step).
+	                      even if that is the count-th step).  AGENT_STEP_INSIDE: stops early after a
+	                      step that leaves the addresses from stop_pc up to stop_n, or answers an event.
 	                      Breakpoints and watchpoints act as in RUN unless AGENT_STEP_BLIND. */
 	AGENT_FORK = 12,    /* with one descriptor (SCM_RIGHTS): the child's socket -> status = child pid.
 	                      The child has no breakpoints nor watchpoints, same state, stopped. */
@@ -120,6 +121,7 @@ enum {
 	AGENT_STEP_PC = 2,
 	AGENT_STEP_BLIND = 4,
 	AGENT_STEP_SCAN = 8,
+	AGENT_STEP_INSIDE = 32,
 	AGENT_STEP_REAL = 16 /* every instruction by the processor itself: slow; for tests */
 };
 enum agent_watch {

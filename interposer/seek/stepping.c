@@ -495,7 +495,8 @@ static void begin(bool is_step)
 	stepping.run++;
 	stepping.is_step = is_step;
 	stepping.running = true;
-	stepping.returning = stepping.has_stop_pc = stepping.trace = stepping.blind = stepping.real = false;
+	stepping.returning = stepping.has_stop_pc = stepping.inside = stepping.trace = stepping.blind = stepping.real =
+		false;
 	drop_interrupt();
 	stepping.interrupt = 0;
 	stepping.event_hit.id = 0;
@@ -564,6 +565,8 @@ enum verdict stepping_step(ucontext_t *uc, const struct agent_request *rq)
 	stepping.count = rq->a;
 	stepping.trace = rq->b & AGENT_STEP_TRACE;
 	stepping.has_stop_pc = rq->b & AGENT_STEP_PC;
+	stepping.inside = rq->b & AGENT_STEP_INSIDE;
+	stepping.began_event = replica_event();
 	stepping.blind = rq->b & AGENT_STEP_BLIND;
 	stepping.scan = rq->b & AGENT_STEP_SCAN;
 	stepping.real = rq->b & AGENT_STEP_REAL;

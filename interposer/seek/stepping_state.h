@@ -20,7 +20,8 @@ extern struct stepping {
 	uint64_t until_event, until_pc, until_n, until_hits, until_thread; /* RUN */
 	uint64_t work, limit;
 	uint64_t count, stop_pc, stop_n, stop_hits; /* STEP */
-	bool has_stop_pc;
+	bool has_stop_pc, inside;
+	uint64_t began_event;
 	volatile sig_atomic_t interrupt;
 
 	/* an instruction being executed for real */

@@ -17,10 +17,16 @@
 #define AHEAD_FAILURES 8
 #define AHEAD_PAUSE 500
 
+static bool left(uint64_t pc)
+{
+	return stepping.inside &&
+	       (pc < stepping.stop_pc || pc >= stepping.stop_n || replica_event() != stepping.began_event);
+}
+
 static bool at_target(uint64_t pc, bool arrived)
 {
 	if (stepping.is_step)
-		return stepping.stop.steps == stepping.count;
+		return stepping.stop.steps == stepping.count || (stepping.stop.steps && left(pc));
 	if (replica_event() < stepping.until_event ||
 	    (stepping.until_thread && stepping.until_thread != replica_thread()))
 		return false;

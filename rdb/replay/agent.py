@@ -295,8 +295,10 @@ class AgentClient:
         blind: bool = False,
         scan: bool = False,
         real: bool = False,
+        inside: tuple[int, int] | None = None,
     ) -> Stop:
-        """Makes `count` instructions, or fewer up to the n-th arrival at pc.
+        """Makes `count` instructions, or fewer: up to the n-th arrival at pc, or to the first step
+        that leaves the addresses `inside` (first, end) or answers an event.
 
         `trace`: registers and overwritten memory are kept.  `real`: no instruction is emulated.
         """
@@ -307,10 +309,12 @@ class AgentClient:
             (StepFlag.BLIND, blind),
             (StepFlag.SCAN, scan),
             (StepFlag.REAL, real),
+            (StepFlag.INSIDE, inside is not None),
         ):
             if wanted:
                 flags |= flag
-        return self._move(Op.STEP, count, flags, pc or 0, n)
+        first, last = inside or (pc or 0, n)
+        return self._move(Op.STEP, count, flags, first, last)
 
     def undo_first(self) -> int:
         """The first step of the last traced `step` whose overwritten memory is known."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 12
+VERSION = 13
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
@@ -93,6 +93,7 @@ class StepFlag(IntFlag):
     BLIND = 4
     SCAN = 8
     REAL = 16
+    INSIDE = 32
 
 
 class WatchKind(IntEnum):

@@ -102,6 +102,10 @@ class Breakpoints:
         for old in [p for p in self._wanted if (p.type, p.addr, p.kind) == same]:
             del self._wanted[old]
 
+    def breaks_at(self, pc: int) -> bool:
+        """Is there a breakpoint, whatever its condition?"""
+        return any(point.type <= 1 and point.addr == pc for point in self._wanted)
+
     def arm(self) -> None:
         """Sets the wanted points in the timeline and clears all others."""
         for point in [p for p in self._set if p not in self._wanted]:

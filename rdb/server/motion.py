@@ -100,11 +100,17 @@ class Motion:
 
     def _step_range(self, start: int, end: int, thread: int, alone: bool) -> Stopped:
         timeline = self.timeline
+        if thread == timeline.thread and timeline.steps_inside:
+            return timeline.step_inside(start, end)
         while True:
             stopped = timeline.step(True, thread=thread, alone=alone)
-            inside = timeline.thread == thread and start <= timeline.gpr.pc < end
-            if stopped.reason != "step" or not inside or self._interrupted.is_set():
+            pc = timeline.gpr.pc
+            inside = timeline.thread == thread and start <= pc < end
+            # GDB itself sees what breakpoint is there, as after a single step.
+            if stopped.reason != "step" or not inside or self.points.breaks_at(pc):
                 return stopped
+            if self._interrupted.is_set():
+                return Stopped("interrupt")
 
     def seek(self, text: str) -> Stopped:
         """Goes to START, END, a position, or `@N` (stop point N).  Raises Usage for another text.

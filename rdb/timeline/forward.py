@@ -12,6 +12,8 @@ from rdb.timeline.position import Arrive, Hit, Position, Steps, WatchHit
 from rdb.timeline.stopped import Stopped
 from rdb.timeline.walker import ENDED, Walker
 
+_INSIDE = 1 << 20  # steps that a replica makes without an answer
+
 
 class Forward(Looking):
     def _step_forward(self) -> Stopped:
@@ -37,6 +39,40 @@ class Forward(Looking):
             return self._watch_stop(stop)
         if stop.reason in ENDED:
             return self._ended(stop, moved=True)
+        return Stopped("step")
+
+    def _step_inside(self, first: int, end: int) -> Stopped:
+        """Steps until the program leaves these addresses, or meets a stop.  Not in a branch."""
+        while True:
+            stopped = self._steps_inside(first, end)
+            if stopped.reason != "step" or not first <= self._gpr.pc < end:
+                return stopped
+
+    def _steps_inside(self, first: int, end: int) -> Stopped:
+        """A part of these steps: at most up to the next event."""
+        since = self._here
+        live = self._need_live()
+        self._arm(live)
+        stop = live.step(_INSIDE, trace=True, blind=False, inside=(first, end))
+        if stop.reason in ENDED:
+            self._drop_live()  # it has made a part of the last instruction
+            whole = stop.steps - (stop.event != since.event)
+            if whole == 0:
+                return self._step_forward()
+            live = self._need_live()
+            self._arm(live)
+            stop = live.step(whole, trace=True, blind=False)
+        answered = stop.event != since.event
+        self._commit_live(live, Position(stop.event) if answered else since.then(Steps(stop.steps)))
+        if len(stop.trace) < stop.steps:
+            self._past.clear()
+        made = list(enumerate(stop.trace, start=stop.steps - len(stop.trace)))
+        for index, gpr in made[:-1] if answered and self._none_ran(stop.event) else made:
+            self._past.append((since, index, gpr))
+        if stop.reason is StopReason.WATCH:
+            return self._watch_stop(stop)
+        if stop.reason is StopReason.BREAK:
+            return Stopped("breakpoint", id=stop.id, addr=stop.gpr.pc)
         return Stopped("step")
 
     def _not_asked(self, live: Walker) -> None:

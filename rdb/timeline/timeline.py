@@ -79,6 +79,15 @@ class Timeline(Backward):
                 one = lambda: threads.step_back(self, of)  # noqa: E731
         return self._motion(lambda: self._repeat(one, count))
 
+    @property
+    def steps_inside(self) -> bool:
+        """May `step_inside` be called here?"""
+        return self.schedule.plain and not self.branch
+
+    def step_inside(self, first: int, end: int) -> Stopped:
+        """Steps at least once, until the program leaves these addresses or meets a stop."""
+        return self._motion(lambda: self._step_inside(first, end))
+
     def cont(self, forward: bool = True) -> Stopped:
         """Goes to the next stop, or back to the last one."""
         return self._motion(self._cont_forward if forward else self._cont_back)

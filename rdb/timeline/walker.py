@@ -225,11 +225,12 @@ class Walker:
         pc: int | None = None,
         n: int = 0,
         blind: bool = True,
+        inside: tuple[int, int] | None = None,
     ) -> Stop:
         began = time.monotonic()
         agent = self.agent
         stop = self.control.running(
-            agent, lambda: agent.step(count, trace=trace, pc=pc, n=n, blind=blind)
+            agent, lambda: agent.step(count, trace=trace, pc=pc, n=n, blind=blind, inside=inside)
         )
         return self._moved(stop, began)
 

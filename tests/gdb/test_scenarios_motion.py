@@ -106,6 +106,20 @@ def test_row_7_a_breakpoint_at_address_0_is_no_hit(gdb: Gdb, recorded: Recorded)
     assert gdb.state()["at_start"]
 
 
+def test_row_7_a_breakpoint_inside_a_line_stops_next(gdb: Gdb, recorded: Recorded) -> None:
+    go(gdb, recorded, "main-twice")
+    call = int(gdb.run("x/2i $pc").splitlines()[-1].split()[0], 16)
+    gdb.run(f"break *{call}")
+    for command in ("next", "step", "until"):
+        gdb.run(command)
+        assert int(gdb.registers()["rip"], 16) == call, command
+        gdb.expect_at(recorded.at("main-twice"))
+        gdb.run("reverse-stepi")
+    gdb.run("delete")
+    gdb.run("next")
+    gdb.expect_at(recorded.at("after-twice"))
+
+
 def test_row_8_disabled_and_deleted_breakpoints(gdb: Gdb, recorded: Recorded) -> None:
     places = ("main-fact", "main-twice", "main-qsort")
     for place in places:

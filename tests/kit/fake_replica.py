@@ -307,8 +307,9 @@ class FakeAgent:
         n: int = 0,
         blind: bool = False,
         scan: bool = False,
+        inside: tuple[int, int] | None = None,
     ) -> Stop:
-        return self._go(scan, blind, count=count, trace=trace, pc=pc, n=n)
+        return self._go(scan, blind, count=count, trace=trace, pc=pc, n=n, inside=inside)
 
     def _go(
         self,
@@ -323,9 +324,11 @@ class FakeAgent:
         n: int = 0,
         thread: int = 0,
         limit: int | None = None,
+        inside: tuple[int, int] | None = None,
     ) -> Stop:
         assert self.open
         state = self.state
+        began = state.event
         hits: dict[int, int] = {}
         self.watch_hits = {}
         found = dict.fromkeys(ScanHit._fields, 0)
@@ -398,7 +401,8 @@ class FakeAgent:
                     arrived += 1
                     if arrived == n:
                         return stop(StopReason.PC)
-                if steps == count:
+                outside = inside and not inside[0] <= state.pc < inside[1]
+                if steps == count or outside or (inside and state.event != began):
                     return stop(StopReason.TARGET)
             elif until_n:
                 if state.event >= until_event and state.pc == until_pc and not state.idle:

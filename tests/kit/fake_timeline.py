@@ -129,6 +129,8 @@ class FakePoint:
 
 
 class FakeTimeline:
+    steps_inside = False
+
     def __init__(self, run: Trace) -> None:
         self.run = run
         self.control = Control()

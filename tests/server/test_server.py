@@ -365,6 +365,35 @@ def test_range_stepping_ends_outside(client: Client, timeline: FakeTimeline, run
     assert not fill <= timeline.gpr.rip < fill + 8
 
 
+def test_range_stepping_stops_at_breakpoints_inside(
+    client: Client, timeline: FakeTimeline, run: Trace
+) -> None:
+    fill = symbol(run, "fill")
+    client.ask(b"Z0,%x,1" % fill)
+    client.ask(b"vCont;c")
+    inside = run.states[timeline.index + 2].gpr.rip
+    client.ask(b"Z0,%x,1" % inside)
+    assert client.ask(b"vCont;r%x,%x:1" % (fill, fill + 4096)).startswith(b"T05")
+    assert timeline.gpr.rip == inside
+
+
+def test_an_interrupt_ends_a_range_step(
+    client: Client, timeline: FakeTimeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else GDB steps on: it sees that the program is still inside."""
+    move = timeline.step
+
+    def step(*args: Any, **kwargs: Any) -> Stopped:
+        client.socket.sendall(b"\x03")
+        assert heard.wait(deadlines.DEADLINE_S)
+        return move(*args, **kwargs)
+
+    heard = threading.Event()
+    monkeypatch.setattr(timeline, "interrupt", heard.set)
+    monkeypatch.setattr(timeline, "step", step)
+    assert client.ask(b"vCont;r0,%x:1" % (1 << 47)).startswith(b"T02")
+
+
 def test_marks_lead_back(client: Client, timeline: FakeTimeline) -> None:
     for _ in range(5):
         client.ask(b"s")

@@ -215,6 +215,43 @@ def test_seeks_names_and_steps_around(rounds: tuple[Timeline, Oracle]) -> None:
     assert timeline.name() == oracle.by_index[last // 2 - 30]
 
 
+def test_steps_inside_addresses_are_single_steps(rounds: tuple[Timeline, Oracle]) -> None:
+    timeline, oracle = rounds
+    chosen = random.Random(7)
+    last = len(oracle.gprs) - 1
+    for number in range(60):
+        index = chosen.randrange(last) if number else last - 20
+        pc = oracle.gprs[index].rip
+        first = pc - chosen.choice((0, 20, 300))
+        end = pc + chosen.choice((1, 30, 500, 1 << 20))
+        timeline.seek(oracle.by_index[index])
+        outside = (
+            at
+            for at, gpr in enumerate(oracle.gprs[index + 1 :], index + 1)
+            if not first <= gpr.rip < end
+        )
+        left = next(outside, last + 1)
+        spot = chosen.randrange(index + 1, left + 1)
+        stops = number % 2 and spot < left
+        if stops:
+            timeline.set_breakpoint(1, oracle.gprs[spot].rip)
+            met = (
+                at for at in range(index + 1, left) if oracle.gprs[at].rip == oracle.gprs[spot].rip
+            )
+            left = next(met)
+        stopped = timeline.step_inside(first, end)
+        timeline.clear_breakpoint(1)
+        if left > last:
+            assert stopped.reason == "end"
+            continue
+        assert stopped.reason == ("breakpoint" if stops else "step")
+        same(timeline, oracle, left, hashed=True)
+        assert timeline.name() == oracle.by_index[left]
+        for back in range(1, min(left, 700 if number < 4 else 4)):
+            assert timeline.step(forward=False).reason == "step"
+            same(timeline, oracle, left - back)
+
+
 def test_breakpoints_both_ways(rounds: tuple[Timeline, Oracle], build: Callable[..., Path]) -> None:
     timeline, oracle = rounds
     program = build("rounds.c", "-O0")
