@@ -21,6 +21,7 @@ from ..loading import at_load
 from ..values import (
     binding,
     cpython,
+    elements,
     inherited,
     intrinsics,
     predicates,
@@ -149,7 +150,28 @@ def _bind(point: Any, condition: str, why: str) -> None:
         f"rdb: the condition of {point.number} {why}; "
         "at a hit where they have no value, GDB does not stop\n"
     )
-    point.condition = f"$_rdb_true({predicates.quoted(condition)})"
+    _call(point, "_rdb_true", condition)
+
+
+def _call(point: Any, name: str, condition: str) -> None:
+    """Makes the condition a call of a function of ours.
+
+    GDB reads it in the language of the function at the place, if there is debug information, else
+    in the selected frame's.
+    """
+    spoken = symbols.language()
+    for function_ in filter(None, map(_function_of, _blocks(point))):
+        if elements.of_fortran(function_):
+            spoken = "fortran"
+        elif spoken == "fortran":
+            spoken = "c"
+    point.condition = f"${name}({predicates.quoted(condition, spoken)})"
+
+
+def _function_of(block: Any) -> Any:
+    while block is not None and block.function is None:
+        block = block.superblock
+    return None if block is None else block.function
 
 
 _OF_BREAK = re.compile(

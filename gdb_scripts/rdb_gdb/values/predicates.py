@@ -265,9 +265,9 @@ def in_function(text: str) -> bool:
     return _FUNCTION.search(text) is not None
 
 
-def quoted(text: str) -> str:
-    """TEXT as a string literal of the language."""
-    spoken = elements.language("")
+def quoted(text: str, spoken: str = "") -> str:
+    """TEXT as a string literal of the language SPOKEN, or that of the selected frame."""
+    spoken = spoken or elements.language("")
     if spoken == "fortran":
         return "'" + text.replace("'", "''") + "'"
     if spoken == "rust":  # GDB would write a literal to the program's memory
