@@ -33,6 +33,7 @@ from ..values import (
 from ..values.binding import Binding
 from ..values.functions import function
 from ..values.lookups import Undefined, block_of
+from ..values.nested import uses_outer
 from ..values.quoting import is_constant, unquoted
 from ..values.static_members import Ambiguous
 from ..values.variables import of_libraries
@@ -71,6 +72,10 @@ def look(point: Any) -> None:
         return
     if _has_members(point, condition):
         _bind(point, condition, "has members of Fortran types, which rdb finds")
+        return
+    if any(uses_outer(condition, one) for one in _blocks(point) if point.location):
+        # GDB would compile them as variables of the function at the place.
+        _call(point, "_rdb_here", condition)
         return
     if is_constant(condition):
         gdb.write(f"rdb: the condition of {point.number} is a constant, the same at every hit\n")
@@ -250,6 +255,15 @@ def _true(argument: Any) -> bool:
             _told.add(key)
             gdb.write(f"rdb: {text} is undefined here, so GDB does not stop: {undefined}\n")
         return False
+
+
+@function("_rdb_here")
+def _here(argument: Any) -> bool:
+    """$_rdb_here("s > 3"): is it true in the selected frame?  GDB cannot compile it."""
+    text = texts.text_of(argument)
+    if text is None:
+        raise gdb.GdbError('$_rdb_here needs a string: $_rdb_here("a > 0").')
+    return binding.truth(predicates.value(text))
 
 
 def forget() -> None:

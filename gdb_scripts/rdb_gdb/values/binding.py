@@ -38,7 +38,18 @@ from . import (
     texts,
     wrapped,
 )
-from .lookups import FUNCTIONS, Unbound, Undefined, Unsuited, is_own, key_of, looked_up, value_key
+from .lookups import (
+    FUNCTIONS,
+    Unbound,
+    Undefined,
+    Unsuited,
+    block_of,
+    is_own,
+    key_of,
+    looked_up,
+    value_key,
+)
+from .nested import home_of
 from .nowhere import instead, kept_nowhere
 from .own_frames import frames, in_own_file, own_frames
 from .quoting import Unreadable
@@ -113,17 +124,18 @@ class Binding:
                     raise Unbound(f"{', '.join(self._members)}: this is optimized out")
                 self._constructs = constructs(frame)
             if any(one.needs_frame for one in self._variables):
-                self._in(frame)
+                home = None if self._members else home_of(self._variables, block_of(frame))
+                self._in(home or frame.function())
             if self._function is None and self._this is None:
                 self._by_place = self._same_by_place()
                 if not self._by_place:
-                    self._in(frame)
+                    self._in(frame.function())
 
-    def _in(self, frame: Any) -> None:
-        """Notes the function of the frame: the expression has a value while it runs."""
-        if frame.function() is not None:
-            self._function = key_of(frame.function())
-            self._function_name = called(frame.function())
+    def _in(self, function: Any) -> None:
+        """Notes the function: the expression has a value while it runs."""
+        if function is not None:
+            self._function = key_of(function)
+            self._function_name = called(function)
 
     @property
     def described(self) -> str:

@@ -52,7 +52,7 @@ _CALL_OF_PYTHON = re.compile(
     rf"(?<![\w$.>:%])(?:(?:np|numpy)\s*\.\s*({_NAMES}|{'|'.join(_OF_NUMPY)})|({_NAMES}))\s*\("
 )
 _METHOD = re.compile(r"\s*\.\s*(all|any|sum|prod|max|min|argmax|argmin)\s*\(\s*\)")
-_FUNCTION = re.compile(rf"\$({'|'.join(FOLDS)}|_rdb_true|_rdb_shown)\s*\(")
+_FUNCTION = re.compile(rf"\$({'|'.join(FOLDS)}|_rdb_true|_rdb_here|_rdb_shown)\s*\(")
 # Parts of the rest for GDB that need no frame: predicates, numbers, operators of Fortran.
 _ELSEWHERE = re.compile(
     r"\$_rdb_fold\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|\.(?:or|and|not|le|ge|eq|ne|lt|gt)\.",
