@@ -9,7 +9,7 @@ from rdb.timeline import scan
 from rdb.timeline.looking import Looking
 from rdb.timeline.points import Points
 from rdb.timeline.position import Arrive, Hit, Position, Steps, WatchHit
-from rdb.timeline.stopped import Stopped
+from rdb.timeline.stopped import Interrupted, Stopped
 from rdb.timeline.walker import ENDED, Walker
 
 _INSIDE = 1 << 20  # steps that a replica makes without an answer
@@ -53,7 +53,13 @@ class Forward(Looking):
         since = self._here
         live = self._need_live()
         self._arm(live)
-        stop = live.step(_INSIDE, trace=True, blind=False, inside=(first, end))
+        try:
+            stop = live.step(_INSIDE, trace=True, blind=False, inside=(first, end))
+        except Interrupted as interrupted:
+            if interrupted.stop is None or interrupted.stop.steps == 0:
+                raise
+            stop = interrupted.stop  # whole steps: it stays there, as under GDB alone
+            live.gpr, live.live_event = stop.gpr, stop.event
         if stop.reason in ENDED:
             self._drop_live()  # it has made a part of the last instruction
             whole = stop.steps - (stop.event != since.event)
@@ -73,7 +79,7 @@ class Forward(Looking):
             return self._watch_stop(stop)
         if stop.reason is StopReason.BREAK:
             return Stopped("breakpoint", id=stop.id, addr=stop.gpr.pc)
-        return Stopped("step")
+        return Stopped("interrupt" if stop.reason is StopReason.INTERRUPT else "step")
 
     def _not_asked(self, live: Walker) -> None:
         """Restores the registers that a system call without an answer has overwritten."""

@@ -9,8 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import deadlines
@@ -20,15 +21,16 @@ from symbols import symbol
 
 from rdb.recording import open_job
 from rdb.recording.rank import RankRecording
-from rdb.replay.agent import Gpr, StopReason
+from rdb.replay.agent import Gpr, Stop, StopReason
 from rdb.replay.replica import Replica, unreaped
 from rdb.timeline import bases
 from rdb.timeline.asking import Probe
 from rdb.timeline.bisect import Bisect, Result
 from rdb.timeline.position import Position
-from rdb.timeline.stopped import Stopped
+from rdb.timeline.stopped import Interrupted, Stopped
 from rdb.timeline.timeline import Timeline
 from rdb.timeline.travel import Travel
+from rdb.timeline.walker import Walker
 
 HASH_EVERY = 997
 
@@ -250,6 +252,27 @@ def test_steps_inside_addresses_are_single_steps(rounds: tuple[Timeline, Oracle]
         for back in range(1, min(left, 700 if number < 4 else 4)):
             assert timeline.step(forward=False).reason == "step"
             same(timeline, oracle, left - back)
+
+
+def test_an_interrupt_inside_addresses_stops_there(rounds: tuple[Timeline, Oracle]) -> None:
+    timeline, oracle = rounds
+    index = len(oracle.gprs) // 2
+    steps = 7
+    assert oracle.events[index] == oracle.events[index + steps]
+    made = Walker.step
+
+    def step(walker: Walker, count: int, **how: Any) -> Stop:
+        stop = made(walker, steps, trace=True, blind=False)
+        raise Interrupted(replace(stop, reason=StopReason.INTERRUPT))
+
+    timeline.seek(oracle.by_index[index])
+    with mock.patch.object(Walker, "step", step):
+        assert timeline.step_inside(0, 1 << 47).reason == "interrupt"
+    same(timeline, oracle, index + steps)
+    assert timeline.step(forward=False).reason == "step"
+    same(timeline, oracle, index + steps - 1)
+    assert timeline.step(count=2).reason == "step"
+    same(timeline, oracle, index + steps + 1)
 
 
 def test_breakpoints_both_ways(rounds: tuple[Timeline, Oracle], build: Callable[..., Path]) -> None:
