@@ -1,9 +1,6 @@
 #include <fcntl.h>
-#include <linux/fiemap.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +12,7 @@
 #include "base/table.h"
 #include "space/aliases.h"
 #include "space/arena.h"
+#include "space/file_holes.h"
 #include "space/shared_memory.h"
 #include "space/shared_shadows.h"
 
@@ -131,11 +129,14 @@ static bool resident(const char *memory, size_t len)
 
 static const char zeros[WINDOW];
 
+static bool shadow_untouched(const struct region *r, uint64_t off, size_t len)
+{
+	return !r->shadow || !resident(r->shadow + off, len) || !memcmp(r->shadow + off, zeros, len);
+}
+
 static bool untouched(const struct region *r, uint64_t off, size_t len)
 {
-	if (resident(r->alias + off, len))
-		return false;
-	return !r->shadow || !resident(r->shadow + off, len) || !memcmp(r->shadow + off, zeros, len);
+	return !resident(r->alias + off, len) && shadow_untouched(r, off, len);
 }
 
 static bool swap_in_use(void)
@@ -172,9 +173,25 @@ static uint64_t search_end(const struct region *r, uint64_t off)
 	return behind;
 }
 
-/* The first batch from `off` on that may have been touched.  Reading untouched batches would allocate memory.
- * mincore(2) does not distinguish swapped pages from untouched ones, so none is passed while swap is in use. */
-uint64_t region_touched(const struct region *r, uint64_t off)
+/* From `off` on: where the file has data, or its shadow.  A hole counts as untouched. */
+static uint64_t data_from(const struct region *r, int fd, uint64_t off)
+{
+	const uint64_t data = region_data_from(r, fd, off) & ~(SHADOW_BATCH - 1ul);
+	if (off < data && swap_in_use())
+		return off;
+	while (off < data) {
+		const uint64_t left = data - off, window = WINDOW - off % WINDOW;
+		const size_t len = left < window ? left : window;
+		if (!shadow_untouched(r, off, len))
+			return off;
+		off += len;
+	}
+	return off;
+}
+
+/* Reading untouched batches would allocate memory.  mincore(2) does not distinguish swapped pages from untouched ones, so
+ * none is passed while swap is in use. */
+static uint64_t touched_from(const struct region *r, int fd, uint64_t off)
 {
 	const uint64_t size = r->end - r->start, end = r->sparse ? search_end(r, off) : size;
 	while (r->sparse && off < end) {
@@ -186,7 +203,14 @@ uint64_t region_touched(const struct region *r, uint64_t off)
 			break;
 		off += len;
 	}
+	if (!r->sparse)
+		off = data_from(r, fd, off);
 	return off < end && !behind_end(r, off) ? off : size;
+}
+
+uint64_t region_touched(const struct region *r, uint64_t off)
+{
+	return touched_from(r, -1, off);
 }
 
 /* Keeps the nonzero lines of a page. */
@@ -246,22 +270,6 @@ static char *copy_own(const struct region *r)
 	return copy;
 }
 
-/* From `off` on: where the file may have data.  A hole, and what is behind the end, would take long to read.  lseek(2)
- * would move the program's descriptor, and one of our own would end its locks when it is closed (fcntl(2)). */
-static uint64_t data_from(const struct region *r, int fd, uint64_t off)
-{
-	const uint64_t size = r->end - r->start, from = r->offset + off;
-	struct {
-		struct fiemap map;
-		struct fiemap_extent first;
-	} asked = {.map = {.fm_start = from, .fm_length = r->offset + size - from, .fm_extent_count = 1}};
-	if (fd < 0 || off >= size || ioctl(fd, FS_IOC_FIEMAP, &asked))
-		return off;
-	if (!asked.map.fm_mapped_extents)
-		return size;
-	return asked.first.fe_logical < from ? off : (asked.first.fe_logical - r->offset) & ~(SHADOW_BATCH - 1ul);
-}
-
 /* Copies the memory to the shadow; with an event, logs what is not zero as notes. */
 void region_copy(struct region *r, int fd, struct event *ev)
 {
@@ -273,8 +281,8 @@ void region_copy(struct region *r, int fd, struct event *ev)
 		r->high = (uint64_t)st.st_size;
 	if (!r->shadow)
 		region_set_shadow(r, shadow_memory(r->end - r->start));
-	for (uint64_t off = data_from(r, fd, region_touched(r, 0)); off < r->end - r->start;
-	     off = data_from(r, fd, region_touched(r, off + SHADOW_BATCH))) {
+	for (uint64_t off = touched_from(r, fd, 0); off < r->end - r->start;
+	     off = touched_from(r, fd, off + SHADOW_BATCH)) {
 		size_t n = region_batch(r, off);
 		region_fetch(r, off, shadow_buffer, n);
 		region_shadowed(r, off, n);

@@ -15,6 +15,7 @@ from conftest import PROGRAMS, Build
 from gdbdriver import Gdb, Recorded
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from running import BuildText
 
 from rdb.recording import RankRecording
 from rdb.recording.log.record import Note
@@ -254,3 +255,51 @@ def test_large_memory_that_two_processes_share_and_hardly_touch(
     assert sorted(made.result.stdout.split()) == sorted(done.stdout.split())
     verify_all(made, "parent")
     verify_all(Made(made.rank_dir / "child-1", made.files, made.result), "child")
+
+
+HOLES = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	const long size = 8l << 30, step = size / 8;
+	const int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+	if (ftruncate(fd, size) || pwrite(fd, "x", 1, step) != 1)
+		return 1;
+	char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	long sum = 0;
+	for (long at = 0; at < size; at += step)
+		map[at] += (char)(at / step);
+	if (pwrite(fd, "y", 1, 3 * step) != 1)
+		return 2;
+	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 2 * step, 4096))
+		return 3;
+	for (long at = 0; at < size; at += step)
+		sum = sum * 31 + map[at];
+	unsigned char *there = malloc(size / 4096);
+	long pages = 0;
+	if (argc > 2 && mincore(map, size, there))
+		return 4;
+	for (long i = 0; argc > 2 && i < size / 4096; i++)
+		pages += there[i] & 1;
+	printf("%ld %d\\n", sum, pages > 200000);
+	return 0;
+}
+"""
+
+
+def test_holes_of_a_mapped_file_are_not_read(tmp_path: Path, build_text: BuildText) -> None:
+    """To read them would fill the page cache: at the mapping, at writes, and at the end."""
+    program = build_text("holes", HOLES, "-O1")
+    made = record(tmp_path, program, tmp_path / "file", "look")
+    assert made.result.returncode == 0, made.result.stderr
+    assert made.result.stdout.split()[1] == "0"
+    native = deadlines.native([program, tmp_path / "native"])
+    assert native.stdout.split()[0] == made.result.stdout.split()[0]
+    verify_all(made, "holes")
+    ended = deadlines.native([program, tmp_path / "file", "look"])
+    assert ended.stdout.split()[1] == "0"
