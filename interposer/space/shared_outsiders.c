@@ -21,7 +21,7 @@ static bool is_asked_for(uint64_t dev, uint64_t ino)
 /* Processes that are not recorded, or of other ranks, may have it: they do not take turns with this one. */
 static bool may_have_outsiders(const struct region *r)
 {
-	return region_contested(r) && !r->cautioned &&
+	return (region_contested(r) || (r->kind == SHARED_FILE && !r->follows)) && !r->cautioned &&
 	       (sharing.given || lower.opt.no_children || !kind_inherited(r->kind));
 }
 
@@ -40,6 +40,7 @@ static void say(struct region *r, const char *whose)
 }
 
 static const char outside[] = "processes outside this rank";
+static const char too_much[] = "other processes, since more than 16 MiB are shared";
 
 void region_caution(struct region *r)
 {
@@ -53,7 +54,7 @@ void region_caution(struct region *r)
 	if (lower.opt.no_children && may_have_outsiders(r) && kind_inherited(r->kind))
 		say(r, outside); /* its children are not recorded, and may have ended when they are looked for */
 	if (region_contested(r) && shared_has_relatives() && !region_takes_turns(r) && !r->cautioned)
-		say(r, "other processes, since more than 16 MiB are shared");
+		say(r, too_much);
 }
 
 void shared_has_outsiders(uint64_t start)
@@ -66,18 +67,30 @@ void shared_has_outsiders(uint64_t start)
 static void look_for_outsiders_of(struct region *r)
 {
 	asked_for = r;
-	if (may_have_outsiders(r) && !sole_owners_by_turns(is_asked_for))
-		say(r, outside);
+	if (!may_have_outsiders(r))
+		return;
+	if (region_takes_turns(r) ? !sole_owners_by_turns(is_asked_for) : !sole_mapper(is_asked_for))
+		say(r, shared_has_relatives() && !region_takes_turns(r) ? too_much : outside);
 }
 
-static bool is_of_outsiders(uint64_t dev, uint64_t ino)
+static bool is_of_outsiders(uint64_t dev, uint64_t ino, bool by_turns)
 {
 	const struct object_part all = {dev, ino, 0, UINT64_MAX};
 	for (int how = LOOKED_AT; how <= FOLLOWS; how++)
 		for (struct region *r = NULL; (r = region_of_object(&all, (enum region_how)how, r));)
-			if (may_have_outsiders(r))
+			if (may_have_outsiders(r) && region_takes_turns(r) == by_turns)
 				return true;
 	return false;
+}
+
+static bool is_out_of_turn(uint64_t dev, uint64_t ino)
+{
+	return is_of_outsiders(dev, ino, true);
+}
+
+static bool is_without_turns(uint64_t dev, uint64_t ino)
+{
+	return is_of_outsiders(dev, ino, false);
 }
 
 void shared_look_for_outsiders(void)
@@ -86,7 +99,7 @@ void shared_look_for_outsiders(void)
 		return;
 	outsiders.due = false;
 	outsiders.at_ns = shared_clock_ns() + OUTSIDERS_NS;
-	if (sole_owners_by_turns(is_of_outsiders))
+	if (sole_owners_by_turns(is_out_of_turn) && sole_mapper(is_without_turns))
 		return;
 	SPANS_EACH(struct region, r, &region_table)
 	look_for_outsiders_of(r);
@@ -94,7 +107,8 @@ void shared_look_for_outsiders(void)
 
 void outsiders_before_unmap(struct region *r)
 {
-	if (outsiders.due && recording())
+	/* ordinary files are mapped and unmapped again and again */
+	if (outsiders.due && recording() && (r->kind != SHARED_FILE || shared_clock_ns() > outsiders.at_ns))
 		look_for_outsiders_of(r);
 }
 

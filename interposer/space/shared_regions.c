@@ -87,17 +87,18 @@ bool shared_has_relatives(void)
 
 /* Memory for which processes take turns is compared at each of them.  Of much memory only small pieces are: those with
  * locks and semaphores. */
-bool shared_small_enough(uint64_t size)
+bool shared_takes_turns(int kind, uint64_t size)
 {
-	uint64_t all = 0;
+	uint64_t all = kind == SHARED_FILE ? shared_of_kind[kind].mapped : 0;
 	for (int k = 0; k < SHARED_KINDS; k++)
 		all += kind_contested(k) ? shared_of_kind[k].mapped : 0;
-	return size <= SHARED_SMALL || all <= SHARED_EVERY_EVENT;
+	return (kind_contested(kind) || (kind == SHARED_FILE && shared_has_relatives())) &&
+	       (size <= SHARED_SMALL || all <= SHARED_EVERY_EVENT);
 }
 
 bool region_takes_turns(const struct region *r)
 {
-	return kind_contested(r->kind) && shared_small_enough(r->end - r->start);
+	return shared_takes_turns(r->kind, r->end - r->start);
 }
 
 static void added(struct span *s)

@@ -90,9 +90,8 @@ bool kind_contested(int kind);
 bool region_contested(const struct region *r);
 /* Can other processes of the rank have memory of this one? */
 bool shared_has_relatives(void);
-/* Memory for which processes take turns is compared at each of them.  Of much memory only small pieces are: those with
- * locks and semaphores. */
-bool shared_small_enough(uint64_t size);
+/* Do processes take turns for memory of this kind and size?  It is compared at each turn. */
+bool shared_takes_turns(int kind, uint64_t size);
 bool region_takes_turns(const struct region *r);
 
 /* Bytes that are compared, and how many of them others may write. */

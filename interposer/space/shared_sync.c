@@ -81,7 +81,7 @@ struct syncing {
 
 static void sync_one(const struct syncing *s, struct region *r, bool always)
 {
-	const bool any = region_contested(r);
+	const bool turn = sharing.others_ran && region_takes_turns(r), any = region_contested(r) || turn;
 	sync_region(s->ev, r, always || any ? whole : s->part,
 		    r->follows && shared_call_drops_pages(s->ev, r->start, r->end));
 	if (any)
@@ -92,9 +92,8 @@ static void sync_kind(const struct syncing *s, int kind)
 {
 	const bool always = kind_at_every_event(kind, s->sum), any = kind_contested(kind);
 	const bool all = always || ((any || !s->wrote) && shared_call_synchronises(s->ev, any));
-	for (struct region *r = all || sharing.mpi_written || (any && sharing.others_ran) ? shared_of_kind[kind].first
-											  : NULL;
-	     r; r = r->next)
+	for (struct region *r = all || sharing.mpi_written || sharing.others_ran ? shared_of_kind[kind].first : NULL; r;
+	     r = r->next)
 		if (all || r->mpi_writes || (sharing.others_ran && region_takes_turns(r)))
 			sync_one(s, r, always || r->mpi_writes);
 	if (all || !s->wrote)

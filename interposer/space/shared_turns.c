@@ -60,22 +60,22 @@ static bool recorded_with_others(void)
 
 uint64_t shared_key_of_segment(int id, size_t len)
 {
-	return recorded_with_others() && shared_small_enough(len) ? key(0, (uint64_t)id) : 0;
+	return recorded_with_others() && shared_takes_turns(SHARED_SYSV, len) ? key(0, (uint64_t)id) : 0;
 }
 
 uint64_t shared_key_of_file(int fd)
 {
 	struct stat st;
-	const bool there = recorded_with_others() && kind_contested(shared_kind_of(fd)) && !fstat(fd, &st);
-	return there && shared_small_enough((uint64_t)st.st_size) ? key(st.st_dev, st.st_ino) : 0;
+	const bool turns = recorded_with_others() && shared_volatile(fd) && !fstat(fd, &st) &&
+			   shared_takes_turns(shared_kind_of(fd), (uint64_t)st.st_size);
+	return turns ? key(st.st_dev, st.st_ino) : 0;
 }
 
 unsigned shared_keys(uint64_t *keys, unsigned most)
 {
 	unsigned n = 0;
 	for (int kind = 0; kind < SHARED_KINDS; kind++)
-		for (const struct region *r = kind_contested(kind) ? shared_of_kind[kind].first : NULL; r && n < most;
-		     r = r->next)
+		for (const struct region *r = shared_of_kind[kind].first; r && n < most; r = r->next)
 			if (region_takes_turns(r)) /* without a file: the kernel's number, in System V memory the id */
 				keys[n++] = r->file_ino ? key(r->file_dev, r->file_ino) : key(0, r->ino);
 	sharing.keys_due = false;
@@ -92,7 +92,7 @@ void shared_settle(void)
 	if (sharing.others_ran)
 		return; /* the program has not run since, and what they stored is still to be logged */
 	for (int kind = 0; kind < SHARED_KINDS; kind++)
-		for (struct region *r = kind_contested(kind) ? shared_of_kind[kind].first : NULL; r; r = r->next)
+		for (struct region *r = shared_of_kind[kind].first; r; r = r->next)
 			if (region_takes_turns(r))
 				region_refresh(r);
 }

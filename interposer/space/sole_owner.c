@@ -105,15 +105,20 @@ static bool passed(void)
 	return lower.opt.no_children || !access(path, F_OK);
 }
 
+static bool maps_it(const char *pid)
+{
+	return maps(pid) > 0;
+}
+
 static bool maps_out_of_turn(const char *pid)
 {
-	return !floors_has((uint32_t)atoi(pid)) && maps(pid) > 0;
+	return !floors_has((uint32_t)atoi(pid)) && maps_it(pid);
 }
 
 static bool has_it(const char *pid)
 {
-	const int maps_it = maps(pid);
-	return (maps_it < 0 ? perhaps(pid, maps_it) : maps_it) || opened_it(pid);
+	const int found = maps(pid);
+	return (found < 0 ? perhaps(pid, found) : found) || opened_it(pid);
 }
 
 /* Is there no other process for which `has` is true? */
@@ -134,6 +139,12 @@ bool sole_owner(bool (*is)(uint64_t dev, uint64_t ino))
 {
 	wanted = is;
 	return !passed() && no_other(has_it);
+}
+
+bool sole_mapper(bool (*is)(uint64_t dev, uint64_t ino))
+{
+	wanted = is;
+	return no_other(maps_it);
 }
 
 bool sole_owners_by_turns(bool (*is)(uint64_t dev, uint64_t ino))

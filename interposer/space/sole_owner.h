@@ -8,6 +8,8 @@
 bool sole_owner(bool (*is)(uint64_t dev, uint64_t ino));
 /* Do only processes of this user have such objects mapped that take turns with this one (floors.h)? */
 bool sole_owners_by_turns(bool (*is)(uint64_t dev, uint64_t ino));
+/* Does no other process of this user have such objects mapped? */
+bool sole_mapper(bool (*is)(uint64_t dev, uint64_t ino));
 /* This process has sent such a descriptor: it may be in a socket, where it cannot be seen.  From here on no process of
  * the rank is a sole owner, since all may have mapped the same. */
 void sole_owner_passed(void);

@@ -1,4 +1,4 @@
-/* shared_ways WAY HOW: three processes share memory in that way and hand on a number, 50 times round, by looking at it
+/* shared_ways WAY HOW [FILE]: three processes share memory in that way and hand on a number, 50 times round, by looking at it
  * (spin), by looking and giving way (yield), or by semaphores in it (sem). */
 #include "calls.h"
 #include <semaphore.h>
@@ -89,13 +89,18 @@ int main(int argc, char **argv)
 	char name[64], me[8];
 	int fd = -1, socks[N][2], status, bad = 0;
 	struct box *b;
-	if (argc > 3) /* executed by one of the processes */
-		play(map(shm_open(argv[4], O_RDWR, 0600)), atoi(argv[3]), how);
+	const char *path = argv[3];
+	if (argc > 4) { /* executed by one of the processes */
+		fd = !strcmp(way, "exec") ? shm_open(path, O_RDWR, 0600) : open(path, O_RDWR);
+		play(map(fd), atoi(argv[4]), how);
+	}
 	snprintf(name, sizeof(name), "/rdb-ways-%d", getpid());
 	if (!strcmp(way, "memfd") || !strcmp(way, "passed"))
 		fd = memfd_create("ways", 0);
 	else if (!strcmp(way, "shm") || !strcmp(way, "exec"))
-		fd = shm_open(name, O_RDWR | O_CREAT, 0600);
+		fd = shm_open(path = name, O_RDWR | O_CREAT, 0600);
+	else if (!strncmp(way, "file", 4))
+		fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	NEED(fd < 0 || !ftruncate(fd, LEN));
 	for (int i = 0; i < N && !strcmp(way, "passed"); i++) { /* before the memory is mapped */
 		NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, socks[i]));
@@ -122,8 +127,8 @@ int main(int argc, char **argv)
 			pass(socks[i][0], fd);
 		} else if (!fork()) {
 			snprintf(me, sizeof(me), "%d", i);
-			if (!strcmp(way, "exec"))
-				execl(argv[0], argv[0], way, how, me, name, (char *)NULL);
+			if (strstr(way, "exec"))
+				execl(argv[0], argv[0], way, how, path, me, (char *)NULL);
 			play(b, i, how);
 		}
 	}

@@ -1,6 +1,8 @@
 /* Two processes take turns in large memory that they share, most of which nobody touches: each writes to pages here and
- * there, takes some away again, and sums up what is there.  argv: "memfd", or anything else for anonymous memory. */
+ * there, takes some away again, and sums up what is there.  argv: "memfd", "file" PATH, or
+ * anything else for anonymous memory. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SIZE = 9 << 20, PAGE = 4096, ROUNDS = 60 };
+#ifndef SIZE
+#define SIZE (9 << 20)
+#endif
+enum { PAGE = 4096, ROUNDS = 60 };
 
 static unsigned long random_below(unsigned long n)
 {
@@ -34,13 +39,13 @@ static unsigned long use(unsigned char *map, int round)
 
 int main(int argc, char **argv)
 {
-	const int memfd = argc > 1 && !strcmp(argv[1], "memfd");
-	const int fd = memfd ? memfd_create("sparse", 0) : -1;
+	const int memfd = argc > 1 && !strcmp(argv[1], "memfd"), file = argc > 2 && !strcmp(argv[1], "file");
+	const int fd = memfd ? memfd_create("sparse", 0) : file ? open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0666) : -1;
 	int to[2], back[2];
 	char c = 0;
-	if ((memfd && ftruncate(fd, SIZE)) || pipe(to) || pipe(back))
+	if ((fd >= 0 && ftruncate(fd, SIZE)) || pipe(to) || pipe(back))
 		return 1;
-	unsigned char *map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | (memfd ? 0 : MAP_ANONYMOUS), fd, 0);
+	unsigned char *map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
 	if (map == MAP_FAILED)
 		return 2;
 	map[SIZE - 1] = 1;

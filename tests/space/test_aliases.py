@@ -242,15 +242,15 @@ def test_writes_to_parts_of_what_is_mapped(tmp_path: Path, build: Build) -> None
     verify_all(made, "parts")
 
 
-@pytest.mark.parametrize("how", ["memfd", "anonymous"])
+@pytest.mark.parametrize("how", ["memfd", "anonymous", "file"])
 def test_large_memory_that_two_processes_share_and_hardly_touch(
     tmp_path: Path, build: Build, how: str
 ) -> None:
     program = build("sparse_shared.c", "-O1")
-    done = deadlines.native([program, how], check=False)
+    done = deadlines.native([program, how, tmp_path / "native"], check=False)
     assert done.returncode == 0
     options = ("--checkpoint-every", "40")
-    made = record(tmp_path, program, how, options=options, hash_every=10)
+    made = record(tmp_path, program, how, tmp_path / "file", options=options, hash_every=10)
     assert made.result.returncode == 0
     assert sorted(made.result.stdout.split()) == sorted(done.stdout.split())
     verify_all(made, "parent")

@@ -19,16 +19,19 @@ MANY = "RDB_TEST_ORACLES" in os.environ
 
 
 @pytest.mark.parametrize("how", ["spin", "yield", "sem"])
-@pytest.mark.parametrize("way", ["anon", "memfd", "shm", "sysv", "passed", "exec"])
+@pytest.mark.parametrize(
+    "way", ["anon", "memfd", "shm", "sysv", "passed", "exec", "file", "file-exec"]
+)
 def test_each_way_to_share(tmp_path: Path, build: Build, way: str, how: str) -> None:
     """Three processes hand on a number, by looking and by semaphores."""
     program = build("shared_ways.c", "-O1")
-    native = deadlines.native([program, way, how])
-    made = record(tmp_path, program, way, how)
+    file = (tmp_path / "shared",) if way.startswith("file") else ()
+    native = deadlines.native([program, way, how, *file])
+    made = record(tmp_path, program, way, how, *file)
     assert made.result.returncode == 0, made.result.stderr
     assert sorted(made.result.stdout.split("\n")) == sorted(native.stdout.split("\n"))
     places = {path.parent for path in made.rank_dir.rglob("log-*.seg")}
-    assert len(places) == (7 if way == "exec" else 4)
+    assert len(places) == (7 if "exec" in way else 4)
     for place in places:
         code, answer = Made(place, made.files, made.result).verify()
         assert (code, answer["ok"]) == (0, True), (place, answer)
@@ -50,6 +53,14 @@ def test_small_pieces_of_much_memory(tmp_path: Path, build: Build, how: str) -> 
         assert (code, answer["ok"]) == (0, True), (place, answer)
         told = (place / "cautions").read_text().splitlines()
         assert len(told) == 1 and "other processes, since more than 16 MiB are shared" in told[0]
+
+
+def test_a_file_too_large_for_turns_is_named(rdb: Rdb, tmp_path: Path, build: Build) -> None:
+    program = build("sparse_shared.c", "-O1", "-DSIZE=(20<<20)")
+    done = rdb("run", "--name", "it", "--", program, "file", tmp_path / "file")
+    assert done.returncode == 0, done.stderr
+    told = "shared memory (a file) may be written by other processes, since more than 16 MiB"
+    assert told in done.stderr
 
 
 LOCKED = """
