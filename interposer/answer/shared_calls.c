@@ -67,6 +67,7 @@ static void aliases_recorded(uint64_t fresh)
 					.offset = of->offset,
 					.follows = c->note == RDB_NOTE_FOLLOWS,
 					.fresh = of->start == fresh,
+					.empty = of->start == fresh && !next_note(NULL, RDB_NOTE_AT),
 					.own = (const uint64_t *)(note + 1),
 					.nown = c->note == RDB_NOTE_FOLLOWS ? (c->len - sizeof(*note)) / 16 : 0};
 		aliases_add(&a);

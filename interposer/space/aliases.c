@@ -294,6 +294,19 @@ static void place(struct alias *a, const struct object *o)
 	map(a, o, al.fd, &own);
 }
 
+/* Do other shared mappings show all its pages? */
+static bool shown(const struct range *added)
+{
+	const uint64_t end = added->a.offset + (added->a.end - added->a.start);
+	uint64_t at = added->a.offset;
+	for (struct range *r = NULL; at < end && (r = next_in(&added->a, false, r, at, at + 1));)
+		if (r != added) {
+			at = r->a.offset + (r->a.end - r->a.start);
+			r = NULL;
+		}
+	return at >= end;
+}
+
 static bool overlaps_another(const struct range *r)
 {
 	const struct alias *a = &r->a;
@@ -325,7 +338,10 @@ void aliases_add(const struct alias *a)
 				if (r != added_now)
 					place(&r->a, o);
 	}
-	place(&added_now->a, o); /* last: its bytes are the newest */
+	if (added_now->a.empty && shown(added_now))
+		map(&added_now->a, o, al.fd, &(struct own){0});
+	else
+		place(&added_now->a, o); /* last: its bytes are the newest */
 	added_now->a.fresh = false;
 }
 

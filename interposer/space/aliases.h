@@ -17,6 +17,7 @@ struct alias {
 	bool follows;              /* a private mapping: its own pages are not the object's */
 	bool placed;               /* mapped from the object's memfd */
 	bool fresh;                /* when added: a single mapping, readable and writable */
+	bool empty;                /* when added: it has no bytes of its own, if other mappings show them all */
 	const uint64_t *own;       /* when added, if it follows: nown pairs of start and end of its own pages */
 	size_t nown;
 };

@@ -109,9 +109,11 @@ static void adopt(struct event *ev, struct region made, int fd, const struct reg
 		event_note(ev, RDB_NOTE_SHARED, (uint64_t[2]){at, at + len}, 16);
 		event_note(ev, RDB_NOTE_SHARED_OF, &of, sizeof(of));
 	}
-	region_copy(r, fd, ev);
+	if (!r->seen || was) /* else what others show is logged with them, and a replay maps it a second time */
+		region_copy(r, fd, ev);
 	if (r->seen || (r->kind == SHARED_ANONYMOUS && !sharing.relatives)) {
-		shared_retire(r->shadow, len); /* no shadow needed: nobody else has it, or another region is compared */
+		if (r->shadow)
+			shared_retire(r->shadow, len); /* nobody else has it, or another region is compared */
 		region_set_shadow(r, NULL);
 	}
 	region_caution(r);

@@ -40,7 +40,7 @@ static void say(struct region *r, const char *whose)
 }
 
 static const char outside[] = "processes outside this rank";
-static const char too_much[] = "other processes, since more than 16 MiB are shared";
+static const char too_much[] = "other processes, since more than 1 GiB is shared";
 
 void region_caution(struct region *r)
 {
@@ -97,7 +97,7 @@ void shared_look_for_outsiders(void)
 {
 	if (!recording() || !lower.started)
 		return;
-	outsiders.due = false;
+	outsiders.due = shared_sizes().contested > SHARED_EVERY_EVENT; /* it is not compared at every event */
 	outsiders.at_ns = shared_clock_ns() + OUTSIDERS_NS;
 	if (sole_owners_by_turns(is_out_of_turn) && sole_mapper(is_without_turns))
 		return;

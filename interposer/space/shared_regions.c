@@ -85,15 +85,11 @@ bool shared_has_relatives(void)
 	return sharing.forked || rank_dir_below();
 }
 
-/* Memory for which processes take turns is compared at each of them.  Of much memory only small pieces are: those with
- * locks and semaphores. */
 bool shared_takes_turns(int kind, uint64_t size)
 {
-	uint64_t all = kind == SHARED_FILE ? shared_of_kind[kind].mapped : 0;
-	for (int k = 0; k < SHARED_KINDS; k++)
-		all += kind_contested(k) ? shared_of_kind[k].mapped : 0;
+	const uint64_t files = kind == SHARED_FILE ? shared_of_kind[kind].compared : 0;
 	return (kind_contested(kind) || (kind == SHARED_FILE && shared_has_relatives())) &&
-	       (size <= SHARED_SMALL || all <= SHARED_EVERY_EVENT);
+	       (size <= SHARED_SMALL || shared_sizes().contested + files <= SHARED_TURNS);
 }
 
 bool region_takes_turns(const struct region *r)

@@ -8,6 +8,7 @@
 enum {
 	SHARED_SMALL = 1 << 20,        /* up to this size everything is compared at every event */
 	SHARED_EVERY_EVENT = 16 << 20, /* up to this size memory that others may write is */
+	SHARED_TURNS = 1 << 30,        /* up to this size processes take turns for memory, and compare it at each */
 };
 
 struct region {
@@ -90,7 +91,8 @@ bool kind_contested(int kind);
 bool region_contested(const struct region *r);
 /* Can other processes of the rank have memory of this one? */
 bool shared_has_relatives(void);
-/* Do processes take turns for memory of this kind and size?  It is compared at each turn. */
+/* Do processes take turns for memory of this kind and size?  Of very much memory only for small pieces, those with locks
+ * and semaphores. */
 bool shared_takes_turns(int kind, uint64_t size);
 bool region_takes_turns(const struct region *r);
 

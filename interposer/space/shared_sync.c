@@ -88,13 +88,20 @@ static void sync_one(const struct syncing *s, struct region *r, bool always)
 		lines_log(s->ev, r);
 }
 
+/* Only those that take turns with this process have much memory: their stores come at turns. */
+static bool at_turns_only(const struct syncing *s, const struct region *r)
+{
+	return s->sum.contested > SHARED_EVERY_EVENT && region_contested(r) && !r->cautioned &&
+	       shared_has_relatives() && region_takes_turns(r);
+}
+
 static void sync_kind(const struct syncing *s, int kind)
 {
 	const bool always = kind_at_every_event(kind, s->sum), any = kind_contested(kind);
 	const bool all = always || ((any || !s->wrote) && shared_call_synchronises(s->ev, any));
 	for (struct region *r = all || sharing.mpi_written || sharing.others_ran ? shared_of_kind[kind].first : NULL; r;
 	     r = r->next)
-		if (all || r->mpi_writes || (sharing.others_ran && region_takes_turns(r)))
+		if ((all && !at_turns_only(s, r)) || r->mpi_writes || (sharing.others_ran && region_takes_turns(r)))
 			sync_one(s, r, always || r->mpi_writes);
 	if (all || !s->wrote)
 		return;

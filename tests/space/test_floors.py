@@ -40,8 +40,8 @@ def test_each_way_to_share(tmp_path: Path, build: Build, way: str, how: str) -> 
 
 @pytest.mark.parametrize("how", ["spin", "yield", "sem"])
 def test_small_pieces_of_much_memory(tmp_path: Path, build: Build, how: str) -> None:
-    """Above 16 MiB turns are taken for these only, and the others are named."""
-    program = build("shared_ways.c", "-O1")
+    """Above 1 GiB turns are taken for these only, and the others are named."""
+    program = build("shared_ways.c", "-O1", "-DROUNDS=5")
     native = deadlines.native([program, "large", how])
     made = record(tmp_path, program, "large", how)
     assert made.result.returncode == 0, made.result.stderr
@@ -52,14 +52,14 @@ def test_small_pieces_of_much_memory(tmp_path: Path, build: Build, how: str) -> 
         code, answer = Made(place, made.files, made.result).verify()
         assert (code, answer["ok"]) == (0, True), (place, answer)
         told = (place / "cautions").read_text().splitlines()
-        assert len(told) == 1 and "other processes, since more than 16 MiB are shared" in told[0]
+        assert len(told) == 1 and "other processes, since more than 1 GiB is shared" in told[0]
 
 
 def test_a_file_too_large_for_turns_is_named(rdb: Rdb, tmp_path: Path, build: Build) -> None:
-    program = build("sparse_shared.c", "-O1", "-DSIZE=(20<<20)")
+    program = build("sparse_shared.c", "-O1", "-DSIZE=(1100l<<20)")
     done = rdb("run", "--name", "it", "--", program, "file", tmp_path / "file")
     assert done.returncode == 0, done.stderr
-    told = "shared memory (a file) may be written by other processes, since more than 16 MiB"
+    told = "shared memory (a file) may be written by other processes, since more than 1 GiB"
     assert told in done.stderr
 
 
