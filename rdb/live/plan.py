@@ -10,6 +10,7 @@ from rdb.live.cut.where import cut_event, names_an_event
 from rdb.live.cut.worlds import known_worlds, there, world_options
 from rdb.live.files.file_order import FilePlan, copies
 from rdb.live.files.later_files import LaterFiles, lacks_files, later_files
+from rdb.live.files.left_open import left_open
 from rdb.live.files.mpi_files_begun import has_words
 from rdb.live.refusals.at_event import refused
 from rdb.live.refusals.begun import check_begun
@@ -114,6 +115,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
             trees[one] = tree
         image = first_image(recording).number if tree else _image(recording, until, lost)
         refusals += [] if tree else refused(recording, until)
+        lost += left_open(recording, until)
         ranks[one] = RankPlan(recording, until, image, cut.sent_again(one), options[one])
     refusals += refused_between(job, cut.events, trees)
     if refusals:

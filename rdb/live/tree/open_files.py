@@ -148,6 +148,8 @@ class Followed:
     operations: dict[Held, list[Operation]]
     """In order of time."""
     connections: dict[str, Connection]
+    numbers: dict[Node, dict[int, Held]]
+    """The descriptors of each process that lives at the place up to which it was followed."""
 
 
 class _Follower:
@@ -160,6 +162,7 @@ class _Follower:
         self.ends: dict[Held, Ends] = defaultdict(Ends)
         self.operations: dict[Held, list[Operation]] = defaultdict(list)
         self.connections: dict[str, Connection] = {}
+        self.numbers: dict[Node, dict[int, Held]] = {}
         self.born_streams: dict[tuple[str, bool], Held] = {}
         """Key and side of an end -> the stream that this end writes."""
 
@@ -204,6 +207,7 @@ class _Follower:
                     del numbers[one]
                 self._gone(node, node.bases[number + 1], before, numbers)
         if limit < node.over:
+            self.numbers[node] = {number: value.held for number, value in numbers.items()}
             for value in numbers.values():
                 for held in (value.held, value.out):
                     if held is not None:
@@ -441,4 +445,4 @@ def follow(top: Node, until: Mapping[Node, int]) -> Followed:
     follower.process(top, {}, {})
     for operations in follower.operations.values():
         operations.sort(key=lambda one: one.at_ns)
-    return Followed(follower.ends, follower.operations, follower.connections)
+    return Followed(follower.ends, follower.operations, follower.connections, follower.numbers)
