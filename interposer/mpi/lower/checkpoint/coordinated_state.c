@@ -42,15 +42,44 @@ int state_save(void **bytes, size_t *len)
 	return 0;
 }
 
+static void get_requests(struct bytes *in)
+{
+	for (int64_t n = get_number(in); n > 0 && !in->bad; n--)
+		get_request(in);
+}
+
+static void get_all_drained(struct bytes *in)
+{
+	while (!in->bad && get_number(in))
+		drained_put(get_drained(in));
+}
+
+/* In the order of state_save(). */
+static const struct {
+	void (*get)(struct bytes *in);
+	const char *what;
+} parts[] = {
+	{get_comms, "a communicator"},
+	{get_others, "a group, a datatype, an operation or an info"},
+	{get_windows, "a window"},
+	{get_files, "a file"},
+	{get_buffer, "the buffer of MPI_Buffer_attach"},
+	{get_requests, "a request"},
+	{get_generalized, "a generalized request"},
+	{get_all_drained, "a message"},
+	{get_messages, "a message of MPI_Mprobe"},
+};
+
 const char *state_load(const void *bytes, size_t len)
 {
+	static char text[160];
 	static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
 				     MPI_THREAD_MULTIPLE};
 	struct bytes in = {.at = bytes, .end = (const char *)bytes + len};
 	int64_t level = get_number(&in), sent, received;
 	const struct rdb_predef_table *upper = get_bytes(&in, sizeof(*upper));
 	struct rdb_predef_table shown;
-	const char *why;
+	const char *why, *what = "";
 
 	if (!upper)
 		return "the state of MPI in the checkpoint is damaged";
@@ -63,23 +92,10 @@ const char *state_load(const void *bytes, size_t len)
 	why = life_again(levels[level & 3], &shown);
 	if (why)
 		return why;
-	get_comms(&in);
-	if (!in.bad)
-		get_others(&in);
-	if (!in.bad)
-		get_windows(&in);
-	if (!in.bad)
-		get_files(&in);
-	if (!in.bad)
-		get_buffer(&in);
-	for (int64_t n = in.bad ? 0 : get_number(&in); n > 0 && !in.bad; n--)
-		get_request(&in);
-	if (!in.bad)
-		get_generalized(&in);
-	while (!in.bad && get_number(&in))
-		drained_put(get_drained(&in));
-	if (!in.bad)
-		get_messages(&in);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !in.bad; i++) {
+		what = parts[i].what;
+		parts[i].get(&in);
+	}
 	if (!in.bad && in.at < in.end) {
 		wtime_was(get_number(&in));
 		wtime_go_on();
@@ -90,5 +106,7 @@ const char *state_load(const void *bytes, size_t len)
 	}
 	if (in.why)
 		return in.why;
-	return in.bad ? "one of its MPI objects cannot be made again" : NULL;
+	if (in.bad)
+		snprintf(text, sizeof(text), "%s that it has cannot be made again over %s", what, own_plugin->name);
+	return in.bad ? text : NULL;
 }
