@@ -373,6 +373,11 @@ bool baton_held(void)
 	return baton.holder == thread_self();
 }
 
+bool baton_free(void)
+{
+	return !baton.holder;
+}
+
 bool baton_wanted(void)
 {
 	return baton.head != NULL;

@@ -53,6 +53,8 @@ void baton_gone(struct thread *t);
 extern char baton_look_cookie; /* signals that ask for such a look carry its address */
 /* A thread waits for it. */
 bool baton_wanted(void);
+/* Nobody has it, nor wants it: all threads wait in the kernel. */
+bool baton_free(void);
 /* Of the waiting threads that were stopped in a spin, the spin of the one that waits longest, or NULL.  If `changes` is
  * not NULL: only a spin for something that each turn of `changes` changes. */
 const struct spin *baton_spin(const struct spin *changes);

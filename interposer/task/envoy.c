@@ -3,8 +3,10 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include "arch/thread_pointer.h"
 #include "base/lower.h"
+#include "base/monotonic.h"
 #include "base/thread.h"
 #include "crossing/own_thread.h"
 #include "space/cautions.h"
@@ -12,12 +14,15 @@
 #include "space/shared_turns.h"
 #include "task/baton.h"
 
+enum { WORTH = 8, STEP_NS = 1000000, LONGEST_NS = 2000000000 }; /* much less than others wait (floors.c) */
+
 static void call(void);
 
 static struct {
 	struct thread self;
 	uint32_t called; /* futex: counts calls */
 	bool begun, ends;
+	uint64_t took_ns, settle_ns; /* when it took the floors; how long it last took to compare all memory */
 } envoy = {.self.stands_in = call};
 
 /* The envoy has the baton, and a thread of the program wants it. */
@@ -52,12 +57,24 @@ static void take_floors(uint64_t key)
 			"wait in a way that rdb knows: a replay of either may differ from here on",
 			kept);
 	shared_others_ran();
+	envoy.took_ns = monotonic_ns();
 }
 
 static void give_floors(void)
 {
+	const uint64_t begun_ns = monotonic_ns();
 	shared_settle();
+	envoy.settle_ns = monotonic_ns() - begun_ns;
 	floors_give();
+}
+
+/* A turn costs two comparisons.  So much memory makes it longer; a process that only waits gives it up at once. */
+static void use_turn(void)
+{
+	const uint64_t cost = WORTH * envoy.settle_ns, until = envoy.took_ns + (cost < LONGEST_NS ? cost : LONGEST_NS);
+	const struct timespec step = {.tv_nsec = STEP_NS};
+	while (monotonic_ns() + STEP_NS < until && !baton_free() && !__atomic_load_n(&envoy.ends, __ATOMIC_SEQ_CST))
+		nanosleep(&step, NULL);
 }
 
 static void *stand_in(void *arg)
@@ -67,6 +84,7 @@ static void *stand_in(void *arg)
 	__atomic_store_n(&envoy.self.carrier, (int32_t)raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), __ATOMIC_SEQ_CST);
 	while (floors_await_others(&envoy.ends)) {
 		const uint32_t called = __atomic_load_n(&envoy.called, __ATOMIC_SEQ_CST);
+		use_turn();
 		baton_take();
 		if (!recording()) /* all may run at once */
 			break;

@@ -243,10 +243,12 @@ def test_writes_to_parts_of_what_is_mapped(tmp_path: Path, build: Build) -> None
 
 
 @pytest.mark.parametrize("how", ["memfd", "anonymous", "file"])
+@pytest.mark.parametrize("mib", [9, 64])
 def test_large_memory_that_two_processes_share_and_hardly_touch(
-    tmp_path: Path, build: Build, how: str
+    tmp_path: Path, build: Build, how: str, mib: int
 ) -> None:
-    program = build("sparse_shared.c", "-O1")
+    """Compared at every event, or at turns only."""
+    program = build("sparse_shared.c", "-O1", f"-DSIZE=({mib}<<20)")
     done = deadlines.native([program, how, tmp_path / "native"], check=False)
     assert done.returncode == 0
     options = ("--checkpoint-every", "40")
