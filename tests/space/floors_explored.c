@@ -67,6 +67,7 @@ static struct process {
 	uint32_t *word; /* of a wait, */
 	uint32_t value;
 	bool timed, timed_out, awaits, inside;
+	uint64_t until_ms; /* of a timed wait */
 	const char *keys;
 	/* static variables of floors.c */
 	struct place *own;
@@ -114,7 +115,9 @@ static long simulated(long nr, long a, long b, long c, long d)
 		return -EAGAIN;
 	p->word = (uint32_t *)a;
 	p->value = (uint32_t)c;
-	p->timed = d;
+	const struct timespec *most = (const void *)d;
+	p->timed = most;
+	p->until_ms = most ? time_ms + (uint64_t)most->tv_sec * 1000 + (uint64_t)most->tv_nsec / 1000000 : 0;
 	p->timed_out = false;
 	p->state = WAITS;
 	to_scheduler();
@@ -212,7 +215,7 @@ static void go_on(unsigned i)
 static void times_out(unsigned i)
 {
 	process[i].timed_out = true;
-	time_ms += LOOK_MS;
+	time_ms = time_ms < process[i].until_ms ? process[i].until_ms : time_ms;
 	process[i].state = RUNS;
 }
 
@@ -262,10 +265,14 @@ static bool run_one(const unsigned limits[3])
 		for (unsigned i = 0; i < nprocesses; i++)
 			if (i != current && process[i].state == RUNS && (free || budget[0]))
 				can[n++] = i;
-		if (n == 0) { /* time passes, in the order of the processes */
-			for (unsigned i = 0; i < nprocesses && !n; i++)
-				if (process[i].state == WAITS && process[i].timed)
-					can[n++] = 2 * PROCESSES + i;
+		if (n == 0) { /* time passes, up to the first end of a wait */
+			unsigned first = nprocesses;
+			for (unsigned i = 0; i < nprocesses; i++)
+				if (process[i].state == WAITS && process[i].timed &&
+				    (first == nprocesses || process[i].until_ms < process[first].until_ms))
+					first = i;
+			if (first < nprocesses)
+				can[n++] = 2 * PROCESSES + first;
 		} else {
 			for (unsigned i = 0; i < nprocesses; i++) {
 				if (budget[1] && (process[i].state == RUNS || process[i].state == WAITS))
