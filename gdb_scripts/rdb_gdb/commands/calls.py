@@ -16,6 +16,7 @@ from .. import link
 from ..search import collected, searching
 from ..state import history, place
 from ..values import prologue
+from ..values.blocks import function_block
 from ..values.own_frames import own_file
 from ..values.returned import returned, shown
 from .command import Command, command, typed
@@ -249,11 +250,9 @@ class _Search:
 def _call_text(frame: Any) -> str:
     name = frame.name() or hex(frame.pc())
     try:
-        block = frame.block()
+        block = function_block(frame.block())
     except RuntimeError:
         return f"{name} (...)"  # no debugging information
-    while block.function is None:
-        block = block.superblock
     arguments = [
         f"{symbol.name}={_argument(frame, symbol, block)}" for symbol in block if symbol.is_argument
     ]

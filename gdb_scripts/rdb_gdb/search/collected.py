@@ -15,6 +15,7 @@ from typing import Any
 
 import gdb
 
+from ..values.blocks import function_block
 from ..values.returned import AGGREGATES, IN_RAX, REFERENCES, shown, small
 from .watched import too_large
 
@@ -63,9 +64,7 @@ class Plan:
         self._low, self._high, self._vector = -8, 0, 0
         self._texts: list[tuple[str, int]] = []
         self._arguments: list[tuple[str, Callable[[dict[str, Any]], str]]] = []
-        block = frame.block()
-        while block.function is None:
-            block = block.superblock
+        block = function_block(frame.block())
         for symbol in block:
             if symbol.is_argument:
                 self._arguments.append((symbol.name, self._argument(frame, symbol, block)))

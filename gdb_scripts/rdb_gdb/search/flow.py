@@ -16,6 +16,7 @@ import gdb
 from .. import link
 from ..state import place
 from ..values import symbols
+from ..values.blocks import function_of
 from . import instructions, searching
 from .instructions import Instruction
 
@@ -148,10 +149,7 @@ def _called_at(pc: int) -> str:
 
 def _start() -> int:
     """Entry address of the running function; 0: it has no debug information."""
-    block = gdb.block_for_pc(int(gdb.parse_and_eval("(long) $pc")))
-    while block is not None and block.function is None:
-        block = block.superblock
-    function = None if block is None else block.function
+    function = function_of(gdb.block_for_pc(int(gdb.parse_and_eval("(long) $pc"))))
     return 0 if function is None else int(function.value().address or 0)
 
 

@@ -13,6 +13,7 @@ from .. import link
 from ..link.progress import ProgressLine
 from ..state import bookmarks, place
 from ..values import quoting
+from ..values.blocks import function_of
 
 INTERRUPTED = "Interrupted: this is what was found by then."
 
@@ -168,10 +169,8 @@ def line_at(pc: int) -> str:
     sal = gdb.find_pc_line(pc)
     if sal.symtab:
         return f"{sal.symtab.filename.rsplit('/', 1)[-1]}:{sal.line}"
-    block = gdb.block_for_pc(pc)
-    while block is not None and block.function is None:
-        block = block.superblock
-    if block is not None:
-        return str(block.function)
+    function = function_of(gdb.block_for_pc(pc))
+    if function is not None:
+        return str(function)
     text = gdb.execute(f"info symbol {pc:#x}", to_string=True)
     return text.split()[0] if " in section " in text else hex(pc)

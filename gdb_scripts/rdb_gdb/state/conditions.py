@@ -31,6 +31,7 @@ from ..values import (
     texts,
 )
 from ..values.binding import Binding
+from ..values.blocks import function_of
 from ..values.functions import function
 from ..values.lookups import Undefined, block_of
 from ..values.nested import uses_outer
@@ -165,18 +166,12 @@ def _call(point: Any, name: str, condition: str) -> None:
     in the selected frame's.
     """
     spoken = symbols.language()
-    for function_ in filter(None, map(_function_of, _blocks(point))):
+    for function_ in filter(None, map(function_of, _blocks(point))):
         if elements.of_fortran(function_):
             spoken = "fortran"
         elif spoken == "fortran":
             spoken = "c"
     point.condition = f"${name}({predicates.quoted(condition, spoken)})"
-
-
-def _function_of(block: Any) -> Any:
-    while block is not None and block.function is None:
-        block = block.superblock
-    return None if block is None else block.function
 
 
 _OF_BREAK = re.compile(

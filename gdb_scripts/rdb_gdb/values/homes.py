@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import gdb
 
 from . import examined, symbols
+from .blocks import function_block
 from .lookups import plain_name, short
 from .nowhere import kept_nowhere
 from .own_frames import units_with
@@ -111,9 +112,7 @@ def _of_unit(name: str, pc: int) -> Iterator[Home]:
         while block is not None and not (block.is_static or block.is_global):
             mine = (block.start, block.end) == (int(start, 16), int(end, 16))
             found = _local(name, block) if mine else None
-            around = block
-            while around.function is None:
-                around = around.superblock
+            around = function_block(block)
             block = block.superblock
             written = _WRITABLE.search(plain_name(around.function))
             if found is not None and written is not None:

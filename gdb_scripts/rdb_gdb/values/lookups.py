@@ -10,6 +10,7 @@ from typing import Any
 import gdb
 
 from . import elements, reserved, static_members, symbols
+from .blocks import function_of
 from .own_frames import own_symtab
 
 FUNCTIONS = (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD)
@@ -130,10 +131,8 @@ def _is_end_of_function(name: str) -> bool:
 
 
 def _is_in(name: str, place: Any) -> bool:
-    block = gdb.block_for_pc(place.pc)
-    while block is not None and block.function is None:
-        block = block.superblock
-    return block is not None and _called_so(block.function, name)
+    function = function_of(gdb.block_for_pc(place.pc))
+    return function is not None and _called_so(function, name)
 
 
 def _called_so(function: Any, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from .blocks import function_block
 from .lookups import Unbound, key_of, lookup
 from .variables import Variable
 from .words import names
@@ -22,7 +23,7 @@ def home_of(variables: list[Variable], block: Any) -> Any:
     if any(one.symbol is None for one in locals_):
         return None
     declaring = _declaring({one.key for one in locals_}, block)
-    home, inner = _function_block(declaring), _function_block(block)
+    home, inner = function_block(declaring), function_block(block)
     if home is None or key_of(home.function) == key_of(inner.function):
         return None
     return home.function if all(_same(one, declaring, home) for one in variables) else None
@@ -32,14 +33,14 @@ def uses_outer(expression: str, block: Any) -> bool:
     """Does it name a local of a function around that of BLOCK?"""
     if _around(block) is None:
         return False
-    function = _function_block(block).function
+    function = function_block(block).function
     for _, _, name in names(expression):
         symbol = None
         with suppress(Unbound):  # GDB reports that
             symbol = lookup(name, block, function)[0]
         if symbol is None or not symbol.needs_frame:
             continue
-        home = _function_block(_declaring({key_of(symbol)}, block))
+        home = function_block(_declaring({key_of(symbol)}, block))
         if home is not None and key_of(home.function) != key_of(function):
             return True
     return False
@@ -68,12 +69,5 @@ def _same(variable: Variable, block: Any, home: Any) -> bool:
 
 def _around(block: Any) -> Any:
     """The block of the function around that of BLOCK; None: there is none."""
-    inner = _function_block(block)
-    return None if inner is None else _function_block(inner.superblock)
-
-
-def _function_block(block: Any) -> Any:
-    """The block of the function that BLOCK is in; None: it is in none."""
-    while block is not None and block.function is None:
-        block = block.superblock
-    return block
+    inner = function_block(block)
+    return None if inner is None else function_block(inner.superblock)

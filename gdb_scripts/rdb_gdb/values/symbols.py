@@ -13,6 +13,8 @@ from typing import Any
 
 import gdb
 
+from .blocks import function_of
+
 _MADE = "<artificial>"
 _MAKER = "GNU GIMPLE"  # producer of a unit of link-time optimisation
 
@@ -113,10 +115,7 @@ def _is_made(function: Any) -> bool:
 def fatal_at(places: list[int]) -> bool:
     """Would GDB crash when it looks up a name at one of these addresses?"""
     for pc in places:
-        block = gdb.block_for_pc(pc)
-        while block is not None and block.function is None:
-            block = block.superblock
-        function = None if block is None else block.function
+        function = function_of(gdb.block_for_pc(pc))
         if function and _is_made(function) and str(function.linkage_name).startswith("_D"):
             return True
     return False

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import gdb
 
 from . import absent, dlang, elements, homes, symbols
+from .blocks import function_of
 from .functions import PLACEHOLDER, function
 from .lookups import (
     FUNCTIONS,
@@ -170,10 +171,7 @@ def variables_of(
 def of_libraries(expression: str, block: Any) -> list[NoneOfOwn]:
     """The names that mean statics and globals of libraries to GDB in this block."""
     found = []
-    inner = block
-    while inner is not None and inner.function is None:
-        inner = inner.superblock
-    function = None if inner is None else inner.function
+    function = function_of(block)
     for _, end, name in names(expression):
         try:
             called = expression[end:].lstrip().startswith("(")
