@@ -133,8 +133,8 @@ def test_conditions_there_are_about_the_function_around_it(job: Built) -> None:
     said = in_console(job.home, "job", lines)
     assert "Breakpoint 1," in said[1], said
     assert said[2].rstrip().endswith("= 10") and said[3].rstrip().endswith("= 10"), said
-    assert "No more reverse" in said[6], said  # total is 45 and less before i is 10
-    assert "No more reverse" in said[9], said  # it is at the start
+    assert "rdb: start of the recording" in said[6], said  # total is 45 and less before i is 10
+    assert "rdb: start of the recording" in said[9], said  # it is at the start
 
 
 def test_one_that_names_none_of_them_is_the_servers(job: Built) -> None:
@@ -149,4 +149,6 @@ def test_a_condition_with_a_name_of_a_library_is_in_the_places_language(job: Bui
     place = job.at("unseen = 3 * i")
     said = in_console(job.home, "job", [f"break {place} if environ == 3", "reverse-continue"])
     assert "uses variables of the program, not environ of" in said[0], said
-    assert "environ == 3 is undefined here" in said[1] and "No more reverse" in said[1], said
+    assert (
+        "environ == 3 is undefined here" in said[1] and "rdb: start of the recording" in said[1]
+    ), said
