@@ -81,10 +81,16 @@ def stops_at(rec: Recorded, place: int) -> int:
     return sum(rec.replica().run(until_event=event).gpr.rip == place for event in stops)
 
 
+def in_loop(rec: Recorded, event: int) -> bool:
+    """A busy machine may have the program stopped elsewhere first."""
+    place = rec.replica().run(until_event=event).gpr.rip
+    return rec.symbols["spin"] <= place < rec.symbols["behind"]
+
+
 def events(rec: Recorded) -> tuple[int, int]:
-    """Of the first stop in a computation, and of the one after which that computation goes on."""
+    """Of the first stop in the loop, and of the one after which that computation goes on."""
     records = LogIndex(rec.path / "rank-0").records()
-    stopped = next(one for one in records if one.kind is Kind.PREEMPT)
+    stopped = next(one for one in records if one.kind is Kind.PREEMPT and in_loop(rec, one.event))
     back = next(
         one
         for one in records
