@@ -69,8 +69,9 @@ static void look_for_outsiders_of(struct region *r)
 	asked_for = r;
 	if (!may_have_outsiders(r))
 		return;
-	if (region_takes_turns(r) ? !sole_owners_by_turns(is_asked_for) : !sole_mapper(is_asked_for))
-		say(r, shared_has_relatives() && !region_takes_turns(r) ? too_much : outside);
+	const bool by_turns = region_takes_turns(r);
+	if (by_turns ? !sole_owners_by_turns(is_asked_for) : !sole_mapper(is_asked_for))
+		say(r, by_turns || !shared_has_relatives() ? outside : too_much);
 }
 
 static bool is_of_outsiders(uint64_t dev, uint64_t ino, bool by_turns)

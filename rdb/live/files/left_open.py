@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rdb.live.files.files_held import Opening, held, held_by
 from rdb.live.tree.open_files import follow
-from rdb.live.tree.processes import Node
+from rdb.live.tree.processes import Node, folders_before
 from rdb.recording import RankRecording
 
 
@@ -15,11 +15,8 @@ def left_open(top: RankRecording, event: int) -> Iterator[str]:
 
     A restart replays the last program alone, and cannot open them again.
     """
-    folder = top.path
-    earlier: list[RankRecording] = []
-    while folder.name == "exec":
-        folder = folder.parent
-        earlier.insert(0, RankRecording(folder, top.files_dir, top.name))
+    earlier = [RankRecording(one, top.files_dir, top.name) for one in folders_before(top.path)]
+    earlier.reverse()
     if not earlier:
         return
     node = Node(0, top.name, [*earlier, top])

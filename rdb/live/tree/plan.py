@@ -26,7 +26,15 @@ from rdb.live.tree.born import (
     write_born,
 )
 from rdb.live.tree.open_files import Connection, Ends, Held, HeldKind, follow
-from rdb.live.tree.processes import NOT_YET, Node, Tree, begun_ns, forks_of, programs_of
+from rdb.live.tree.processes import (
+    NOT_YET,
+    Node,
+    Tree,
+    begun_ns,
+    folders_before,
+    forks_of,
+    programs_of,
+)
 from rdb.live.tree.reapers import reapers_refused
 from rdb.live.tree.shared import shared_at, shares_memory
 from rdb.private import make_directory, opener
@@ -143,9 +151,7 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
 def _refuse_earlier_children(top: RankRecording, event: int) -> None:
     """Refuses living children of the programs that this process ran before (execve)."""
     at_ns = top.event(event).at_ns if event else 0
-    folder = top.path
-    while folder.name == "exec":
-        folder = folder.parent
+    for folder in folders_before(top.path):
         for number in child_numbers(folder):
             name = f"{top.name}, a child {number} of the program before"
             child = Node(

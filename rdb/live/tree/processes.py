@@ -412,6 +412,13 @@ def programs_of(folder: Path, files_dir: Path, name: str) -> Iterator[RankRecord
         folder = folder / "exec"
 
 
+def folders_before(top: Path) -> Iterator[Path]:
+    """The recordings of the programs that the process of TOP ran before (execve), newest first."""
+    while top.name == "exec":
+        top = top.parent
+        yield top
+
+
 def begun_ns(node: Node, place: int) -> int:
     """When the event before was answered: a lower bound for the beginning of this one."""
     program, event = node.at(place)
