@@ -33,6 +33,8 @@ struct mode {
 	/* SIGTRAP; a fault. True: it was ours and is dealt with. */
 	bool (*trap)(siginfo_t *info, ucontext_t *uc);
 	bool (*fault)(const siginfo_t *info, ucontext_t *uc);
+	/* A fault is about to be delivered to the program's handler.  True: not now, the instruction is made again. */
+	bool (*raises)(int sig, const siginfo_t *info, ucontext_t *uc);
 	/* A fault has been delivered: uc stands at the beginning of the program's handler. */
 	void (*handled)(ucontext_t *uc);
 	/* A handler is about to return to the program. */

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include "arch/agent_registers.h"
 
-#define AGENT_VERSION 13
+#define AGENT_VERSION 14
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -90,7 +90,8 @@ enum agent_op {
 	AGENT_TRACE = 23,   /* a=step.  Of the last STEP with AGENT_STEP_TRACE, whose newest AGENT_TRACED steps are
 			     * kept. b=0 -> payload struct agent_gpr[], before step a and the steps after it, as
 			     * many as fit; -ENODATA: step a is not kept any more.  b=1 c=pc -> status: the newest
-			     * step before a that was made at pc (any, also 0); -ENOENT: none */
+			     * step before a that was made at pc (any, also 0); -ENOENT: none.  b=2 c=first d=end -> status:
+			     * the same, made outside of these addresses */
 	AGENT_THREADS = 18, /* -> payload struct agent_thread[], oldest first */
 	AGENT_CHANGES = 21, /* -> payload struct agent_change[]: the changes that the last AGENT_RUN_CHANGES noted */
 	AGENT_ASKED = 22,   /* After AGENT_STOP_END -> payload struct agent_asked: the question that the log cannot
@@ -115,6 +116,11 @@ enum {
 	AGENT_RUN_CHANGES = 4,
 	AGENT_RUN_LOOKOUT = 8
 };
+/* Flags of RUN and STEP.  Bit AGENT_RAISES + n: stop before the program handles a fault that is signal n (a scan: the hit
+ * has the id AGENT_RAISED_ID + n; hits as for AGENT_STOP_RAISED).  SIGTRAP is not among them.  AGENT_PASS: the fault of the
+ * instruction where the replica stands is passed, and not counted. */
+enum { AGENT_PASS = 1 << 16, AGENT_RAISES = 32 };
+#define AGENT_RAISED_ID 0x72646300ul
 enum { AGENT_WORK_STOP = 32, AGENT_TRACED = 32768 };
 enum {
 	AGENT_STEP_TRACE = 1,
@@ -137,12 +143,15 @@ enum agent_stop_reason {
 	AGENT_STOP_WATCH = 4,  /* id, addr; after the instruction or event that did it */
 	AGENT_STOP_END = 5,    /* the recording ends here (end_kind, end_value); at the last
 	                             instruction boundary before the event that is not in the log */
-	AGENT_STOP_FAULT = 6,  /* signal: the program faults here as it did when recorded */
+	AGENT_STOP_FAULT = 6,  /* signal, addr, end_value=si_code: the program faults here as it did when recorded */
 	AGENT_STOP_INTERRUPT = 7,
 	AGENT_STOP_DIVERGED = 8, /* payload text follows struct agent_stop: what was recorded, what came */
 	AGENT_STOP_PC = 9,       /* STEP with AGENT_STEP_PC arrived */
 	AGENT_STOP_LIMIT = 10,   /* RUN with AGENT_RUN_LIMIT, AGENT_RUN_CHANGES or AGENT_RUN_LOOKOUT */
 	AGENT_STOP_OTHER = 11,   /* RUN with AGENT_RUN_LOOKOUT */
+	AGENT_STOP_RAISED = 12,  /* signal, addr, end_value=si_code, hits=such faults since the later of the last event
+	                             and the start of this RUN/STEP: the instruction faults here, as it did when
+	                             recorded, and the program's handler comes next (AGENT_RAISES) */
 };
 
 /* Expressions over arrays (arrays.h).  All operands have the same extents; dimension 0 varies fastest. */

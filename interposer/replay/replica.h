@@ -33,6 +33,8 @@ void agent_diverged(ucontext_t *uc, const char *text);
 bool agent_faulted(const siginfo_t *info, ucontext_t *uc);
 /* A fault has been delivered: uc stands at the beginning of the program's handler. */
 void agent_handled(ucontext_t *uc);
+/* Before that.  True: the agent has stopped there, and the instruction is to be made (again). */
+bool agent_raises(int sig, const siginfo_t *info, ucontext_t *uc);
 /* A handler is about to return to upper code. */
 void agent_leaves(void);
 /* SIGSEGV, SIGBUS, SIGILL, SIGFPE in upper code with no recorded handler. */

@@ -126,7 +126,12 @@ static enum verdict handle(ucontext_t *uc)
 		value[0] = undo_log_first();
 		channel_reply(0, value, sizeof(value[0]));
 		break;
-	case AGENT_TRACE: rq->b ? answer_traced_at(rq->a, rq->c) : answer_trace(rq->a); break;
+	case AGENT_TRACE:
+		if (rq->b)
+			answer_traced_at(rq->a, rq->c, rq->b == 2 ? rq->d : rq->c + 1, rq->b == 1);
+		else
+			answer_trace(rq->a);
+		break;
 	case AGENT_CHANGES: answer_changes(); break;
 	case AGENT_ASKED: answer_question(); break;
 	case AGENT_ARRAY: answer_array(rq->len); break;
@@ -226,6 +231,15 @@ bool agent_faulted(const siginfo_t *info, ucontext_t *uc)
 	return v != NOT_OURS || displaced;
 }
 
+bool agent_raises(int sig, const siginfo_t *info, ucontext_t *uc)
+{
+	const bool paused = watch_pause();
+	enum verdict v = stepping_raises(sig, info, uc);
+
+	after(v, uc, paused);
+	return v == STOPPED;
+}
+
 void agent_handled(ucontext_t *uc)
 {
 	const bool paused = watch_pause();
@@ -243,7 +257,7 @@ void agent_leaves(void)
 
 void agent_fault(int signal, siginfo_t *info, ucontext_t *uc)
 {
-	after(stepping_fault(signal, (uint64_t)info->si_addr, uc), uc, true);
+	after(stepping_fault(signal, info, uc), uc, true);
 }
 
 void agent_interrupt(siginfo_t *info, ucontext_t *uc)

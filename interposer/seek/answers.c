@@ -190,11 +190,11 @@ void answer_trace(uint64_t step)
 	channel_reply_parts(0, iov, 2);
 }
 
-void answer_traced_at(uint64_t before, uint64_t pc)
+void answer_traced_at(uint64_t before, uint64_t first, uint64_t end, bool inside)
 {
 	uint64_t step;
 
-	channel_reply(stepping_traced_at(pc, before, &step) ? (int64_t)step : -ENOENT, NULL, 0);
+	channel_reply(stepping_traced_at(first, end, inside, before, &step) ? (int64_t)step : -ENOENT, NULL, 0);
 }
 
 void answer_changes(void)

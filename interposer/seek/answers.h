@@ -2,6 +2,7 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include <stdbool.h>
 #include <ucontext.h>
 
 void answer_hello(void);
@@ -15,7 +16,7 @@ void answer_set_registers(ucontext_t *uc);
 void answer_maps(uint64_t from);
 void answer_threads(const ucontext_t *uc);
 void answer_trace(uint64_t step);
-void answer_traced_at(uint64_t before, uint64_t pc);
+void answer_traced_at(uint64_t before, uint64_t first, uint64_t end, bool inside);
 void answer_changes(void);
 void answer_output(void);
 void answer_question(void);

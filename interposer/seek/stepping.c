@@ -58,10 +58,10 @@ unsigned stepping_trace(uint64_t from, const struct agent_gpr *part[2], unsigned
 	return n;
 }
 
-bool stepping_traced_at(uint64_t pc, uint64_t before, uint64_t *step)
+bool stepping_traced_at(uint64_t first, uint64_t end, bool inside, uint64_t before, uint64_t *step)
 {
 	for (*step = before < stepping.stop.steps ? before : stepping.stop.steps; *step > oldest_traced();)
-		if (agent_gpr_pc(&stepping.ring[--*step % TRACE]) == pc)
+		if ((agent_gpr_pc(&stepping.ring[--*step % TRACE]) - first < end - first) == inside)
 			return true;
 	return false;
 }
@@ -400,6 +400,40 @@ enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc)
 	return stepping_at_guarded(uc);
 }
 
+static void fault_is(int signal, const siginfo_t *info)
+{
+	stepping.stop.signal = signal;
+	stepping.stop.addr = (uint64_t)info->si_addr;
+	stepping.stop.end_value = info->si_code;
+}
+
+/* An int3 has been executed already: SIGTRAP does not come here. */
+enum verdict stepping_raises(int sig, const siginfo_t *info, ucontext_t *uc)
+{
+	if (!stepping.running || !stepping.raises || sig == SIGTRAP)
+		return NOT_OURS;
+	if (stepping.raised_event != replica_event()) {
+		stepping.raised_event = replica_event();
+		stepping.raised = 0;
+	}
+	if (stepping.passed_pc == uc_pc(uc)) {
+		stepping.passed_pc = 0;
+		return NOT_OURS;
+	}
+	stepping.raised++;
+	if (!(stepping.raises >> sig & 1))
+		return NOT_OURS;
+	if (stepping.scan) {
+		stepping_flush_hot(0);
+		stepping_remember(uc_pc(uc), replica_event(), AGENT_RAISED_ID + (uint64_t)sig, stepping.raised, false,
+				  1);
+		return NOT_OURS;
+	}
+	fault_is(sig, info);
+	stepping.stop.hits = stepping.raised;
+	return stepping_stopped(uc, AGENT_STOP_RAISED, true);
+}
+
 /* The instruction has ended by its fault: an int3 behind it will not be met.  No event has stored the frame. */
 enum verdict stepping_handled(ucontext_t *uc)
 {
@@ -426,10 +460,9 @@ bool stepping_displaced(ucontext_t *uc)
 	return false;
 }
 
-enum verdict stepping_fault(int signal, uint64_t addr, ucontext_t *uc)
+enum verdict stepping_fault(int signal, const siginfo_t *info, ucontext_t *uc)
 {
-	stepping.stop.signal = signal;
-	stepping.stop.addr = addr;
+	fault_is(signal, info);
 	return stepping_stopped(uc, AGENT_STOP_FAULT, true);
 }
 
@@ -480,7 +513,7 @@ static void drop_interrupt(void)
 	raw_syscall(SYS_rt_sigtimedwait, (long)&interrupt, 0, (long)&at_once, sizeof(interrupt), 0, 0);
 }
 
-static void begin(bool is_step)
+static void begin(bool is_step, ucontext_t *uc, uint64_t flags)
 {
 	enum agent_stop_reason reason = stepping.stop.reason;
 	uint32_t kind = stepping.stop.end_kind;
@@ -500,6 +533,10 @@ static void begin(bool is_step)
 	drop_interrupt();
 	stepping.interrupt = 0;
 	stepping.event_hit.id = 0;
+	stepping.raises = (uint32_t)(flags >> AGENT_RAISES);
+	stepping.passed_pc = flags & AGENT_PASS ? uc_pc(uc) : 0;
+	stepping.raised = 0;
+	stepping.raised_event = replica_event();
 	stepping.until_event = AGENT_FOREVER;
 	stepping.cold_pc = stepping.work = 0;
 	stepping.limit = AGENT_FOREVER;
@@ -533,7 +570,7 @@ static enum verdict go(ucontext_t *uc)
 
 enum verdict stepping_run(ucontext_t *uc, const struct agent_request *rq)
 {
-	begin(false);
+	begin(false, uc, rq->d);
 	undo_log_begin(false);
 	stepping.until_event = rq->a;
 	if (rq->d & AGENT_RUN_CHANGES) {
@@ -561,7 +598,7 @@ enum verdict stepping_run(ucontext_t *uc, const struct agent_request *rq)
 
 enum verdict stepping_step(ucontext_t *uc, const struct agent_request *rq)
 {
-	begin(true);
+	begin(true, uc, rq->b);
 	stepping.count = rq->a;
 	stepping.trace = rq->b & AGENT_STEP_TRACE;
 	stepping.has_stop_pc = rq->b & AGENT_STEP_PC;
@@ -581,6 +618,6 @@ enum verdict stepping_step(ucontext_t *uc, const struct agent_request *rq)
 
 void stepping_free_run(void)
 {
-	begin(false);
+	begin(false, NULL, 0);
 	stepping_arm_mark();
 }

@@ -30,6 +30,7 @@ bool stepping_missed(ucontext_t *uc, uint64_t *spent_ns);
 enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc);
 /* A fault has been delivered to the program's handler. */
 enum verdict stepping_handled(ucontext_t *uc);
+enum verdict stepping_raises(int sig, const siginfo_t *info, ucontext_t *uc);
 /* A fault of an instruction fetch. */
 enum verdict stepping_unfetched(const siginfo_t *info, ucontext_t *uc);
 /* A handler is about to return to the program. */
@@ -37,7 +38,7 @@ void stepping_leaves(void);
 /* A fault.  True: it came from a jump into the middle of a trampoline's patch.  False: if uc stood in the trampoline,
  * it is made the program's own. */
 bool stepping_displaced(ucontext_t *uc);
-enum verdict stepping_fault(int signal, uint64_t addr, ucontext_t *uc);
+enum verdict stepping_fault(int signal, const siginfo_t *info, ucontext_t *uc);
 /* The program has ended or diverged and cannot go on from here. */
 enum verdict stepping_end(ucontext_t *uc, enum agent_stop_reason reason, uint32_t kind, int32_t value);
 /* Mappings in [start, end) were replaced by the present event (mmap, munmap, mremap):
@@ -56,5 +57,5 @@ const struct agent_stop *stepping_stop(void);
 /* After a traced STEP: the registers before step `from` and those after it, as many as fit a packet, oldest
  * first, in at most two runs (a ring).  0: they are not kept. */
 unsigned stepping_trace(uint64_t from, const struct agent_gpr *part[2], unsigned count[2]);
-/* The newest traced step before step `before` that was made at pc. */
-bool stepping_traced_at(uint64_t pc, uint64_t before, uint64_t *step);
+/* The newest traced step before step `before` that was made inside or outside of these addresses. */
+bool stepping_traced_at(uint64_t first, uint64_t end, bool inside, uint64_t before, uint64_t *step);

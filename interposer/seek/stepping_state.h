@@ -24,6 +24,10 @@ extern struct stepping {
 	uint64_t began_event;
 	volatile sig_atomic_t interrupt;
 
+	uint32_t raises;               /* bit n: stop at faults of signal n that have a handler; 0: at none */
+	uint64_t passed_pc;            /* the fault with which the motion begins, which is not looked at */
+	uint64_t raised, raised_event; /* faults since the later of that event and the start of this RUN/STEP */
+
 	/* an instruction being executed for real */
 	bool finishing;            /* it was interrupted by a watchpoint before it or in its middle */
 	struct emulated executing; /* its accesses, as far as they are known */

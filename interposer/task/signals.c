@@ -102,6 +102,8 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 	if (RDB_RUNS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
 		if (!replaying() && sig == SIGTRAP && info->si_code == TRAP_TRACE)
 			rdb_fatal("the program sets the trap flag to step through itself, which rdb does not support");
+		if (lower.mode->raises && lower.mode->raises(sig, info, uc))
+			return;
 		if (!handled(sig, info, uc))
 			no_frame(info, uc);
 		else if (lower.mode->handled)

@@ -248,6 +248,7 @@ class AgentClient:
         scan: bool = False,
         thread: int = 0,
         limit: int | None = None,
+        faults: int = 0,
     ) -> Stop:
         """Runs to event `until_event`, or to the until_n-th arrival at until_pc after it (after
         here, if no event is given), or to the end.
@@ -255,6 +256,7 @@ class AgentClient:
         `thread`: runs to the first event from `until_event` on after which that thread runs.
         `limit`: stops with LIMIT after this much work, where a hit of a breakpoint or watchpoint
         counts 32; excludes `thread`.
+        `faults`: stops with RAISED before the program handles these (AGENT_RAISES, AGENT_PASS).
         """
         if until_n and until_event == FOREVER:
             until_event = 0
@@ -262,7 +264,7 @@ class AgentClient:
         if limit is not None:
             flags |= RunFlag.LIMIT
             thread = limit
-        return self._move(Op.RUN, until_event, until_pc, until_n, flags, thread)
+        return self._move(Op.RUN, until_event, until_pc, until_n, flags | faults, thread)
 
     def run_changes(self, until_event: int, addr: int, length: int, most: int) -> Stop:
         """Runs to an event without stopping at watchpoints.
@@ -296,11 +298,13 @@ class AgentClient:
         scan: bool = False,
         real: bool = False,
         inside: tuple[int, int] | None = None,
+        faults: int = 0,
     ) -> Stop:
         """Makes `count` instructions, or fewer: up to the n-th arrival at pc, or to the first step
         that leaves the addresses `inside` (first, end) or answers an event.
 
         `trace`: registers and overwritten memory are kept.  `real`: no instruction is emulated.
+        `faults`: as for `run`.
         """
         flags = StepFlag(0)
         for flag, wanted in (
@@ -314,7 +318,7 @@ class AgentClient:
             if wanted:
                 flags |= flag
         first, last = inside or (pc or 0, n)
-        return self._move(Op.STEP, count, flags, first, last)
+        return self._move(Op.STEP, count, flags | faults, first, last)
 
     def undo_first(self) -> int:
         """The first step of the last traced `step` whose overwritten memory is known."""
@@ -330,8 +334,15 @@ class AgentClient:
     def traced_at(self, pc: int, before: int) -> int | None:
         """The newest traced step before step `before` that was made at `pc`; None: there is
         none."""
+        return self._traced(before, 1, pc, 0)
+
+    def traced_outside(self, first: int, end: int, before: int) -> int | None:
+        """As `traced_at`: made outside of these addresses."""
+        return self._traced(before, 2, first, end)
+
+    def _traced(self, before: int, how: int, first: int, end: int) -> int | None:
         try:
-            return self._ask(Op.TRACE, a=before, b=1, c=pc)[0]
+            return self._ask(Op.TRACE, a=before, b=how, c=first, d=end)[0]
         except AgentError as error:
             if error.code == errno.ENOENT:
                 return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 13
+VERSION = 14
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
@@ -80,6 +80,9 @@ class BreakFlag(IntFlag):
     STOP = 1
 
 
+PASS, RAISES, RAISED_ID = 1 << 16, 32, 0x72646300  # AGENT_PASS and following
+
+
 class RunFlag(IntFlag):
     SCAN = 1
     LIMIT = 2
@@ -114,6 +117,7 @@ class StopReason(IntEnum):
     PC = 9
     LIMIT = 10
     OTHER = 11
+    RAISED = 12
 
 
 class Hello(NamedTuple):

@@ -255,6 +255,10 @@ class FakeAgent:
         made = [step for step, gpr in enumerate(self.trace[:before]) if gpr.rip == pc]
         return made[-1] if made else None
 
+    def traced_outside(self, first: int, end: int, before: int) -> int | None:
+        made = [n for n, gpr in enumerate(self.trace[:before]) if not first <= gpr.rip < end]
+        return made[-1] if made else None
+
     def hash(self) -> int:
         return hash(self.state.key())
 
@@ -295,6 +299,7 @@ class FakeAgent:
         scan: bool = False,
         thread: int = 0,
         limit: int | None = None,
+        faults: int = 0,  # the program handles none
     ) -> Stop:
         goal = {"until_event": until_event, "until_pc": until_pc, "until_n": until_n}
         return self._go(scan, False, **goal, thread=thread, limit=limit)
@@ -308,6 +313,7 @@ class FakeAgent:
         blind: bool = False,
         scan: bool = False,
         inside: tuple[int, int] | None = None,
+        faults: int = 0,
     ) -> Stop:
         return self._go(scan, blind, count=count, trace=trace, pc=pc, n=n, inside=inside)
 

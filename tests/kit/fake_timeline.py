@@ -130,6 +130,8 @@ class FakePoint:
 
 class FakeTimeline:
     steps_inside = False
+    heard = delivery = None
+    signalled = 0
 
     def __init__(self, run: Trace) -> None:
         self.run = run
