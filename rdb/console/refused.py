@@ -25,7 +25,6 @@ _REFUSED = (
 # Events that GDB can catch only in a process of its own.
 _CAUGHT = {
     "syscall": "`find-event NAME` goes to the next call, --prev to the one before",
-    "signal": "`find-event SIGNAME` goes to the next one, --prev to the one before",
     "fork": "`find-event fork`",
     "vfork": "`find-event vfork`",
     "exec": "`find-event execve`",

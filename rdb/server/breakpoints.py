@@ -106,6 +106,10 @@ class Breakpoints:
         """Is there a breakpoint, whatever its condition?"""
         return any(point.type <= 1 and point.addr == pc for point in self._wanted)
 
+    @property
+    def watches(self) -> bool:
+        return any(point.type > 1 for point in self._wanted)
+
     def arm(self) -> None:
         """Sets the wanted points in the timeline and clears all others."""
         for point in [p for p in self._set if p not in self._wanted]:

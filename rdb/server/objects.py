@@ -13,11 +13,12 @@ _AT_NULL, _AT_ENTRY = 0, 9
 
 
 class Objects(NamedTuple):
-    """The bytes of each object.  Only the threads change while a rank is served."""
+    """The bytes of each object.  Threads and siginfo change with the position."""
 
     exec_file: str
     auxv: bytes
     threads: Callable[[], bytes]
+    siginfo: Callable[[], bytes | None]  # None: no signal is delivered here
 
     def handle(self, body: bytes) -> bytes:
         """The reply to `qXfer:BODY`, `object:read:annex:offset,length`; empty: no such object."""
@@ -31,7 +32,7 @@ class Objects(NamedTuple):
             return b""
         data = self._object(name.decode("latin-1"), annex)
         if data is None:
-            return b"E00" if name == b"features" else b""
+            return b"E00" if name in (b"features", b"siginfo") else b""
         part = data[offset : offset + min(length, PACKET_SIZE // 2 - 64)]
         more = offset + len(part) < len(data)
         return (b"m" if more else b"l") + escape(part)
@@ -45,6 +46,8 @@ class Objects(NamedTuple):
             return self.exec_file.encode("utf-8", "surrogateescape")
         if name == "threads":
             return self.threads()
+        if name == "siginfo":
+            return self.siginfo()
         return None
 
 

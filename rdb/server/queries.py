@@ -51,6 +51,7 @@ class Queries:
             "renew": self._renew,
             "last-change": self._last_change,
             "entry": self._entry,
+            "lines": self._lines,
             "kept": lambda text: {"kept": motion.stop_points.kept()},
             "branch-drop": self._branch_drop,
             "maps": lambda text: {"maps": [list(one) for one in self._timeline.maps()]},
@@ -183,6 +184,12 @@ class Queries:
             self._motion.points.only_entry((addr, sp))
         else:
             self._motion.points.only_entry(None)
+        return {}
+
+    def _lines(self, text: str) -> Answer:
+        """START,END;...: see Motion.lines; empty: GDB does not step back by lines any more."""
+        spans = (one.split(",") for one in text.split(";") if one)
+        self._motion.lines = sorted((int(start, 16), int(end, 16)) for start, end in spans)
         return {}
 
     def _info(self, text: str) -> Answer:

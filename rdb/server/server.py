@@ -19,6 +19,7 @@ from rdb.server.motion import Motion, Move
 from rdb.server.objects import Objects, correct_auxv
 from rdb.server.packets import REQUEST_MAX, Connection
 from rdb.server.queries import Queries, encode, failure
+from rdb.server.siginfo import siginfo
 from rdb.server.stub import Stub, told
 from rdb.server.threads import Threads
 from rdb.server.turning import Turning
@@ -253,6 +254,7 @@ def make_objects(timeline: Timeline, recording: RankRecording, threads: Threads)
         exec_file=str(recording.meta.get("exe", "")),
         auxv=correct_auxv(auxv, hello.entry),
         threads=threads.xml,
+        siginfo=lambda: siginfo(timeline, threads.selected),
     )
 
 

@@ -27,6 +27,7 @@ class StopPoint:
     position: Position
     branch: int  # number of the branch; 0: in the recording
     serial: int
+    signalled: int  # Timeline.signalled
 
 
 class StopPoints:
@@ -53,7 +54,13 @@ class StopPoints:
         if known is not None:
             return known
         timeline = self._timeline
-        point = StopPoint(len(self._points), timeline.position, timeline.branch_number, self.serial)
+        point = StopPoint(
+            len(self._points),
+            timeline.position,
+            timeline.branch_number,
+            self.serial,
+            timeline.signalled,
+        )
         if point.branch:
             self._kept[point.number] = timeline.keep_branch()
             self._drop_oldest(_KEPT_SCARCE if available_memory() < 0.1 else _KEPT_MAX)
@@ -92,10 +99,13 @@ class StopPoints:
             raise Usage(f"{word!r} is not a stop point") from None
         if not point.branch:
             self.changed()
-            return self._timeline.seek(point.position)
+            stopped = self._timeline.seek(point.position)
+            if stopped.reason == "seek":
+                self._timeline.signalled = point.signalled
+            return stopped
         kept = self._kept.get(point.number)
         if kept is None:
             raise RdbError("this state of the branch was not kept", "undo more commands")
         stopped = self._timeline.enter_branch(kept)
-        self.serial = point.serial
+        self.serial, self._timeline.signalled = point.serial, point.signalled
         return stopped

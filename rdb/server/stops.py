@@ -23,14 +23,28 @@ _GDB_SIGNALS = {
     host.SIGIO: 23,
     host.SIGSYS: 12,
     host.SIGPWR: 32,
+    host.SIGSTKFLT: 143,  # GDB has no name for it
+    32: 77,  # GDB_SIGNAL_REALTIME_32
+    **{number: number + 12 for number in range(33, 64)},
+    64: 78,
 }
+HIDDEN = frozenset((32, 33))  # the C library's own, which a debugger never shows
 _NONE, _INTERRUPT, _TRAP = 0, 2, 5
 # Registers that GDB reads after every step; the reply includes them so that GDB need not ask.
 _EXPEDITED = tuple((name, NUMBERS[name]) for name in (*GENERAL, "rip"))
 
 
 def gdb_signal(number: int) -> int:
-    return _GDB_SIGNALS.get(number, number)  # type: ignore[call-overload, no-any-return]
+    return _GDB_SIGNALS.get(number, number)
+
+
+_NUMBERS = {gdb_signal(number): number for number in range(1, 65)}
+
+
+def passed_signals(body: bytes) -> frozenset[int]:
+    """The signals of `QPassSignals:BODY`.  Raises ValueError."""
+    passed = {_NUMBERS.get(int(word, 16), 0) for word in body.split(b";") if word}
+    return HIDDEN | passed
 
 
 def stop_reply(

@@ -16,7 +16,7 @@ from rdb.server.objects import Objects
 from rdb.server.packets import PACKET_SIZE, unescape
 from rdb.server.pages import Pages
 from rdb.server.registers import REGISTERS, RegisterFile
-from rdb.server.stops import stop_reply
+from rdb.server.stops import passed_signals, stop_reply
 from rdb.server.thread_storage import ThreadStorage
 from rdb.server.threads import Threads, parse_thread
 from rdb.server.values import register_file, set_register_file
@@ -28,6 +28,7 @@ _FEATURES = (
     *("ReverseStep+", "ReverseContinue+", "swbreak+", "hwbreak+", "vContSupported+"),
     *("QStartNoAckMode+", "ConditionalBreakpoints+", "QPassSignals+", "qXfer:features:read+"),
     *("qXfer:auxv:read+", "qXfer:exec-file:read+", "qXfer:threads:read+"),
+    "qXfer:siginfo:read+",
 )
 _LIMIT = 1 << 64
 _SEARCHED = 1 << 20  # bytes of memory at a time, at least
@@ -85,6 +86,7 @@ class Stub:
     def after(self, other: Stub) -> Stub:
         """Takes over the connection state of another stub."""
         self._extended, self.acks = other._extended, other.acks
+        self.motion.pass_signals(other.motion.passed)  # GDB repeats only what has changed
         return self
 
     def resume(self, packet: bytes) -> Move | None:
@@ -273,11 +275,14 @@ class Stub:
         return f"{text}\n".encode().hex().encode("ascii")
 
     def _set(self, body: bytes) -> bytes:
-        name, _, _ = body.partition(b":")
+        name, _, rest = body.partition(b":")
         if name == b"StartNoAckMode":
             self.acks = False
             return OK
-        return OK if name == b"PassSignals" else b""
+        if name == b"PassSignals":
+            self.motion.pass_signals(passed_signals(rest))
+            return OK
+        return b""
 
     def _v(self, body: bytes) -> bytes:
         if body == b"Cont?":

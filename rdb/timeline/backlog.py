@@ -63,6 +63,11 @@ class Backlog:
         found = self._walker.agent.traced_at(pc, index - self._skipped)
         return None if found is None else found + self._skipped
 
+    def last_outside(self, first: int, end: int, index: int) -> int | None:
+        """As `last_at`: made outside of these addresses."""
+        found = self._walker.agent.traced_outside(first, end, index - self._skipped)
+        return None if found is None else found + self._skipped
+
     def read(self, index: int, addr: int, length: int) -> bytes:
         """The readable bytes at ADDR, up to the first unmapped one, as before step INDEX."""
         before = None if index == self._steps else index - self._skipped

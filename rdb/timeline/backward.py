@@ -11,6 +11,7 @@ from rdb.timeline.branches import BranchPoint, Root
 from rdb.timeline.forward import Forward
 from rdb.timeline.position import Position, Steps, ToEnd
 from rdb.timeline.recent import can_tell
+from rdb.timeline.signals import Delivery
 from rdb.timeline.stopped import Stopped
 
 
@@ -34,6 +35,21 @@ class Backward(Forward):
         self._here, self._gpr = before, gpr
         return hit or Stopped("step")
 
+    def _step_back_inside(self, first: int, end: int) -> Stopped:
+        """Steps back at least once, until the instruction that comes next is not one of these, or
+        has a breakpoint."""
+        places = {one.addr for one in self.points.breakpoints.values()}
+        stopped = self._step_back()
+        while stopped.reason == "step" and first <= (pc := self._gpr.pc) < end and pc not in places:
+            self.control.check()
+            if not self._past:
+                self._trace_here()
+            if not self._past:
+                return Stopped("start")
+            self._drop_live()
+            self._here, self._gpr = self._past.back_out(first, end, places)
+        return stopped
+
     def _watch_hit_after(self, before: Position) -> Stopped | None:
         """Does the instruction at `before` hit a watchpoint?"""
         if not self.points.watchpoints:
@@ -53,23 +69,35 @@ class Backward(Forward):
         if until is not None:
             return until
         before: tuple[Position, Gpr] | None = None
-        if self._past_tells():
+        one = self._delivery(forward=False)
+        if self._past_tells(one):
             recent = self._recent_hit()
             if recent is not None:
                 return recent
             before = self._past.oldest()
         self._keep_here()
-        found = scan.last_hit(self.travel, self.points, *(before or (self._here, self._gpr)))
+        found = scan.last_hit(
+            self.travel,
+            self.points,
+            *(before or (self._here, self._gpr)),
+            since=None if one is None else Position(one.event),
+        )
+        if found is None and one is not None:
+            self._seek(one.position)
+            return self._signalled(one)
         if found is None:
             self._seek(self.travel.origin.position)
             return Stopped("start")
         return self._arrive_at(found)
 
-    def _past_tells(self) -> bool:
-        """Do registers alone tell which of the remembered instructions hit a breakpoint?"""
+    def _past_tells(self, one: Delivery | None) -> bool:
+        """Do registers alone tell which of the remembered instructions, all behind delivery ONE,
+        hit a breakpoint?"""
+        oldest = self._past.oldest() if one is not None else None
         return bool(
             self.schedule.plain
-            and not self.points.watchpoints
+            and (one is None or (oldest is not None and oldest[0].event >= one.event))
+            and not (self.points.watchpoints or self.points.faults)
             and can_tell(self.points.breakpoints.values())
         )
 

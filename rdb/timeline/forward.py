@@ -8,7 +8,8 @@ from rdb.replay.agent import FOREVER, Gpr, Stop, StopReason
 from rdb.timeline import scan
 from rdb.timeline.looking import Looking
 from rdb.timeline.points import Points
-from rdb.timeline.position import Arrive, Hit, Position, Steps, WatchHit
+from rdb.timeline.position import Arrive, Hit, Position, Raised, Steps, WatchHit
+from rdb.timeline.signals import Delivery
 from rdb.timeline.stopped import Interrupted, Stopped
 from rdb.timeline.walker import ENDED, Walker
 
@@ -17,10 +18,16 @@ _INSIDE = 1 << 20  # steps that a replica makes without an answer
 
 class Forward(Looking):
     def _step_forward(self) -> Stopped:
+        due = self._due()
+        if due is not None:
+            return due
         live = self._need_live()
         self._arm(live)
         came_from = (self._here, 0, self._gpr)
-        stop = live.step(1, blind=False)
+        stop = live.step(1, blind=False, faults=self._faults())
+        if stop.reason is StopReason.RAISED:
+            self._commit_live(live, self._here.then(Raised(1)))
+            return self._at_fault(stop)
         if self.branch and stop.steps == 0 and stop.reason is StopReason.END:
             self._not_asked(live)
             return self._ended(stop, moved=True)
@@ -44,7 +51,7 @@ class Forward(Looking):
     def _step_inside(self, first: int, end: int) -> Stopped:
         """Steps until the program leaves these addresses, or meets a stop.  Not in a branch."""
         while True:
-            stopped = self._steps_inside(first, end)
+            stopped = self._due() or self._steps_inside(first, end)
             if stopped.reason != "step" or not first <= self._gpr.pc < end:
                 return stopped
 
@@ -54,7 +61,13 @@ class Forward(Looking):
         live = self._need_live()
         self._arm(live)
         try:
-            stop = live.step(_INSIDE, trace=True, blind=False, inside=(first, end))
+            stop = live.step(
+                _INSIDE,
+                trace=True,
+                blind=False,
+                inside=(first, end),
+                faults=self._faults(),
+            )
         except Interrupted as interrupted:
             if interrupted.stop is None or interrupted.stop.steps == 0:
                 raise
@@ -69,7 +82,10 @@ class Forward(Looking):
             self._arm(live)
             stop = live.step(whole, trace=True, blind=False)
         answered = stop.event != since.event
-        self._commit_live(live, Position(stop.event) if answered else since.then(Steps(stop.steps)))
+        here = since.then(Steps(stop.steps)) if stop.steps else since
+        if stop.reason is StopReason.RAISED:
+            here = here.then(Raised(1))
+        self._commit_live(live, Position(stop.event) if answered else here)
         if len(stop.trace) < stop.steps:
             self._past.clear()
         made = list(enumerate(stop.trace, start=stop.steps - len(stop.trace)))
@@ -79,6 +95,8 @@ class Forward(Looking):
             return self._watch_stop(stop)
         if stop.reason is StopReason.BREAK:
             return Stopped("breakpoint", id=stop.id, addr=stop.gpr.pc)
+        if stop.reason is StopReason.RAISED:
+            return self._at_fault(stop)
         return Stopped("interrupt" if stop.reason is StopReason.INTERRUPT else "step")
 
     def _not_asked(self, live: Walker) -> None:
@@ -95,7 +113,15 @@ class Forward(Looking):
         return event > 0 and (schedule.preempted(event) or schedule.idle(event - 1))
 
     def _cont_forward(self) -> Stopped:
-        return self._to_until(forward=True) or self._run()
+        return self._due() or self._to_until(forward=True) or self._run()
+
+    def _delivery(self, forward: bool) -> Delivery | None:
+        """The next delivery on the way at which a motion stops."""
+        if self.heard is None:
+            return None
+        if forward:  # that of the next event is due here, or was told
+            return self.deliveries.first(self.heard, self.live_event + 2)
+        return self.deliveries.last(self.heard, self.event)
 
     def _to_until(self, forward: bool) -> Stopped | None:
         """Goes to the user's limit (`Until`) or to a hit before it; None: there is no limit, or go
@@ -107,13 +133,18 @@ class Forward(Looking):
         if until.passed:
             points.until = None
             points = Points()
-            points.breakpoints = self.points.breakpoints
-        walker = self.travel.to(until.position)
-        ends = [(self._here, self._gpr), (until.position, walker.gpr)]
+            points.breakpoints, points.faults = self.points.breakpoints, self.points.faults
+        target, one = until.position, self._delivery(forward)
+        if one is not None and forward != (one.event > target.event):
+            target = one.position
+        walker = self.travel.to(target)
+        ends = [(self._here, self._gpr), (target, walker.gpr)]
         first, last = ends if forward else reversed(ends)
         found = self._hit_since(points, first, last)
         if found is None:
-            self._arrive(walker, until.position)
+            self._arrive(walker, target)
+            if one is not None and target is not until.position:
+                return self._signalled(one)
             return None if until.passed else Stopped("until")
         walker.close()
         if not forward:
@@ -144,6 +175,9 @@ class Forward(Looking):
         self._past.clear()
         self._drop_live()
         self._here, self._gpr, self._live = found.position, found.gpr, found.walker
+        if found.signal:
+            assert self._live is not None
+            return self._at_fault(self._live.fault_here())
         if not found.watch:
             return Stopped("breakpoint", id=found.id, addr=found.gpr.pc)
         watch = self.points.watchpoints[found.id]
@@ -157,19 +191,30 @@ class Forward(Looking):
         self._past.clear()
         self._live, self._here, self._gpr = walker, position, walker.gpr
 
-    def _run(self, until_event: int = FOREVER, thread: int = 0) -> Stopped:
+    def _run(self, thread: int = 0) -> Stopped:
+        """Runs to the next stop, or until this thread runs."""
+        due = self._due()
+        if due is not None:
+            return due
+        one = self._delivery(forward=True)
+        until_event = FOREVER if one is None else one.event - 1
+        runs = self.schedule.next_run(thread, self.live_event) if thread else None
+        if runs is not None and runs <= until_event:
+            until_event = self.live_event
+        else:
+            thread = 0
         live = self._need_live()
         if not self.branch:
             self.travel.keep_if_worth(live)
         self._arm(live)
-        stop = live.run(until_event=until_event, thread=thread)
+        stop = live.run(until_event=until_event, thread=thread, faults=self._faults())
         self._past.clear()
         same = stop.event == self._here.event
         base = self._here if same else Position(stop.event)
         match stop.reason:
             case StopReason.TARGET:
                 self._commit_live(live, base)
-                return Stopped("step")
+                return Stopped("step") if thread or one is None else self._signalled(one)
             case StopReason.BREAK:
                 pc, n = stop.gpr.pc, stop.hits
                 self._commit_live(live, base.then(Hit(pc, n) if same else Arrive(pc, n)))
@@ -179,6 +224,9 @@ class Forward(Looking):
                 hit = WatchHit(watch.addr, watch.length, watch.kind, 1)
                 self._commit_live(live, Position(stop.event) if stop.by_event else base.then(hit))
                 return self._watch_stop(stop)
+            case StopReason.RAISED:
+                self._commit_live(live, base.then(Raised(stop.hits)))
+                return self._at_fault(stop)
             case StopReason.END | StopReason.FAULT:
                 return self._run_to_end(live, stop)
         raise RdbError(f"the replica stopped for an unexpected reason: {stop.reason!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 
 from rdb.replay.agent import Gpr
 from rdb.timeline.backlog import Backlog
@@ -75,6 +76,23 @@ class Past:
             (start, self._older + index, gpr) for index, gpr in reversed(list(enumerate(gprs)))
         )
         return bool(gprs)
+
+    def back_out(self, first: int, end: int, places: Collection[int]) -> tuple[Position, Gpr]:
+        """Goes back to the last instruction outside of these addresses, or at one of PLACES; if
+        none is remembered, to the oldest one."""
+        index, gpr = 0, None
+        while self._entries:
+            base, index, gpr = self._entries.pop()
+            if not first <= gpr.pc < end or gpr.pc in places:
+                return _position(base, index), gpr
+        backlog = self._backlog
+        if backlog is None or self._older <= backlog.first:
+            assert gpr is not None
+            return _position(base, index), gpr
+        steps = [backlog.last_outside(first, end, self._older)]
+        steps += [backlog.last_at(pc, self._older) for pc in places if first <= pc < end]
+        self._older = max((step for step in steps if step is not None), default=backlog.first)
+        return backlog.position(self._older), backlog.before(self._older + 1)[-1]
 
     def back_to_hit(self, points: Points) -> tuple[Position, Gpr, int] | None:
         """Goes back to the last hit of a breakpoint: position, registers, id; None: there is

@@ -42,7 +42,13 @@ class Points:
         self.watchpoints: dict[int, Watchpoint] = {}
         self.version = 0
         self.until: Until | None = None
+        self.faults = (
+            0  # at which of those that the program handles it stops (walker.py, faults_of)
+        )
         self.slow: set[int] = set()  # watchpoints that no debug register holds
+
+    def __bool__(self) -> bool:
+        return bool(self.breakpoints or self.watchpoints or self.faults)
 
     def set_breakpoint(self, id_: int, addr: int, cond: bytes) -> None:
         self.breakpoints[id_] = Breakpoint(addr, cond)

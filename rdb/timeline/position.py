@@ -61,6 +61,17 @@ class WatchHit:
 
 
 @dataclass(frozen=True, slots=True)
+class Raised:
+    """Just before the program handles its n-th fault from the position on; one with which the
+    position itself was reached does not count."""
+
+    n: int
+
+    def __str__(self) -> str:
+        return f"+f{self.n}"
+
+
+@dataclass(frozen=True, slots=True)
 class ToEnd:
     """To the end of the recording, or to the fault that ended it."""
 
@@ -70,13 +81,14 @@ class ToEnd:
         return "+e"
 
 
-Move = Arrive | Hit | Steps | WatchHit | ToEnd
+Move = Arrive | Hit | Steps | WatchHit | Raised | ToEnd
 
 _MOVE = re.compile(
     r":(?P<pc>(?:0x)?[0-9a-f]+):(?P<n>\d+)"
     r"|\+h(?P<hit>0x[0-9a-f]+)\.(?P<hits>\d+)"
     r"|\+s(?P<steps>\d+)"
     r"|\+w(?P<watch>0x[0-9a-f]+)\.(?P<length>\d+)\.(?P<kind>\d+)\.(?P<times>\d+)"
+    r"|\+f(?P<raised>\d+)"
     r"|\+(?P<end>e)"
 )
 _HINT = "a position is EVENT or EVENT:PC:N, as `when` prints it"
@@ -93,6 +105,8 @@ def _joined(first: Move, second: Move) -> Move | None:
             return Arrive(pc, a + b)
         case WatchHit(), WatchHit() if replace(first, n=0) == replace(second, n=0):
             return replace(first, n=first.n + second.n)
+        case Raised(a), Raised(b):
+            return Raised(a + b)
         case ToEnd(), ToEnd():
             return first
     return None
@@ -152,6 +166,11 @@ class Position:
     def n(self) -> int:
         return self.moves[0].n if self.moves and self.canonical else 0
 
+    @property
+    def raised(self) -> bool:
+        """Was it reached as the place of a fault?"""
+        return bool(self.moves) and isinstance(self.moves[-1], Raised)
+
     def then(self, move: Move) -> Position:
         """The position one move further in the same interval."""
         if self.moves and (joined := _joined(self.moves[-1], move)) is not None:
@@ -187,4 +206,6 @@ def _move(found: re.Match[str]) -> Move:
     if found["watch"]:
         length, kind, times = (int(found[key]) for key in ("length", "kind", "times"))
         return WatchHit(int(found["watch"], 16), length, kind, times)
+    if found["raised"]:
+        return Raised(int(found["raised"]))
     return ToEnd()

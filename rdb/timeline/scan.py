@@ -16,12 +16,13 @@ from typing import NamedTuple
 from rdb.errors import Diverged
 from rdb.recording.log.threads import NOBODY
 from rdb.replay.agent import Gpr, Stop, StopReason
+from rdb.replay.protocol import RAISED_ID
 from rdb.timeline.before import normal, trace_before
 from rdb.timeline.parallel import SideBySide, side_by_side
 from rdb.timeline.points import Points
-from rdb.timeline.position import Hit, Position, WatchHit
+from rdb.timeline.position import Hit, Position, Raised, WatchHit
 from rdb.timeline.travel import COUNT_ID, Goal, Travel
-from rdb.timeline.walker import Walker
+from rdb.timeline.walker import FAULTS, Walker
 from rdb.undoing import on_failure
 
 _CHUNK_S = 0.002  # running time
@@ -49,21 +50,25 @@ class Found(NamedTuple):
     gpr: Gpr
     id: int
     watch: bool
+    signal: int = 0  # before the program handles a fault
     by_event: bool = False
     thread: int = 0  # thread of the event, if another thread ran before it
     walker: Walker | None = None  # at the position; the caller owns it
 
 
-def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found | None:
-    """The last hit strictly before `here`; None: there is none in the recording."""
-    if not points.breakpoints and not points.watchpoints:
+def last_hit(
+    travel: Travel, points: Points, here: Position, gpr: Gpr, since: Position | None = None
+) -> Found | None:
+    """The last hit strictly before `here`; None: there is none in the recording, or since the
+    answer `since`."""
+    if not points:
         return None
     target, target_gpr = here, gpr
     rest = here.after(travel.nearest(here, strictly=True).position)
     if rest is None or len(rest) > 1:
         target = travel.name(here, gpr.pc)  # named once, instead of for each interval
     target = normal(travel, target, gpr)  # else the target's own event would count as before it
-    for pieces in _batches(travel, _intervals(travel, target, target_gpr)):
+    for pieces in _batches(travel, _intervals(travel, target, target_gpr, since)):
         if len(pieces) == 1:
             one = pieces[0]
             with closing(travel.again(one.start)) as start:
@@ -84,11 +89,19 @@ class _Interval(NamedTuple):
     long: bool
 
 
-def _intervals(travel: Travel, target: Position, gpr: Gpr) -> Iterator[_Interval]:
+def _intervals(
+    travel: Travel, target: Position, gpr: Gpr, since: Position | None
+) -> Iterator[_Interval]:
     """Intervals, the nearest first.  They get longer with their distance: each costs a fork."""
     target_s = travel.here_s
     chunk_s = max(_CHUNK_S, travel.control.fork_s * _FORK_PART)
     for start in travel.before(target):
+        if since is not None and start.event < since.event:
+            if target != since:
+                first = travel.to(since)
+                first.close()  # `again` makes it anew
+                yield _Interval(first, target, gpr, target_s - first.at_s > _LONG_S)
+            return
         if start is not travel.origin and target_s - start.at_s < chunk_s:
             continue
         chunk_s *= 2
@@ -135,10 +148,10 @@ def _side_by_side(travel: Travel, points: Points, pieces: list[_Interval]) -> Fo
 def _run_through(points: Points, probe: Walker, walker: Walker, way: Goal, limit: int) -> Stop:
     """Runs to the end; stops with LIMIT if there are many stops and hits among them."""
     points.arm(probe.agent)
-    stop = probe.run(*way, scan=True, limit=limit)
+    stop = probe.run(*way, scan=True, limit=limit, faults=points.faults)
     if stop.reason is StopReason.LIMIT and not stop.scan.id:
         points.arm(walker.agent)
-        stop = walker.run(*way, scan=True)
+        stop = walker.run(*way, scan=True, faults=points.faults)
     return stop
 
 
@@ -163,7 +176,7 @@ def last_hit_since(
     travel: Travel, points: Points, since: Position, here: Position, gpr: Gpr
 ) -> Found | None:
     """The last hit between `since`, itself included, and `here`."""
-    if not points.breakpoints and not points.watchpoints:
+    if not points:
         return None
     start = travel.to(since)
     try:
@@ -284,7 +297,7 @@ def _scan(
     walker = start if owned and not points.watchpoints else start.fork()
     try:
         points.arm(walker.agent)
-        stop = walker.run(*way, scan=True, limit=limit)
+        stop = walker.run(*way, scan=True, limit=limit, faults=points.faults)
         if stop.reason is StopReason.LIMIT:
             raise _Dense(bool(stop.scan.id))
     finally:
@@ -316,6 +329,8 @@ def _scanned(
             # The count may include a hit by the event itself, so count again from its answer.
             return _scan_interval(travel, points, stop.scan.event, target, pc)
         return _before_watch_hit(travel, points, start, stop, way)
+    if stop.scan.id - RAISED_ID in FAULTS:
+        return _at_fault(travel, start, stop)
     return _at_breakpoint(travel, start, stop)
 
 
@@ -339,6 +354,17 @@ def _at_breakpoint(travel: Travel, start: Walker, stop: Stop) -> Found:
     with on_failure(walker.close):
         travel.keep_if_worth(walker)
     return Found(position, walker.gpr, hit.id, watch=False, walker=walker)
+
+
+def _at_fault(travel: Travel, start: Walker, stop: Stop) -> Found:
+    hit = stop.scan
+    position, n = Position(hit.event), hit.hits
+    if hit.event == start.event:
+        position = start.position
+        n -= position.raised  # the run began with it
+    position = position.then(Raised(n)) if n else position
+    walker = travel.to(position)
+    return Found(position, walker.gpr, 0, False, signal=hit.id - RAISED_ID, walker=walker)
 
 
 def _before_watch_hit(

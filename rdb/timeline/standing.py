@@ -9,7 +9,8 @@ from __future__ import annotations
 from rdb.errors import Diverged
 from rdb.recording import RankRecording
 from rdb.recording.log.threads import Schedule
-from rdb.replay.agent import Gpr, Map, Thread
+from rdb.replay.agent import Gpr, Map, Stop, StopReason, Thread
+from rdb.replay.protocol import PASS
 from rdb.replay.replica import Replica
 from rdb.timeline.backlog import Backlog
 from rdb.timeline.branches import BranchPoint, Root
@@ -17,6 +18,8 @@ from rdb.timeline.images import Images, first_replica
 from rdb.timeline.past import Past
 from rdb.timeline.points import Points
 from rdb.timeline.position import Position, ToEnd
+from rdb.timeline.signals import Deliveries, Delivery, Heard
+from rdb.timeline.stopped import Stopped
 from rdb.timeline.travel import Travel
 from rdb.timeline.walker import Control, Walker
 from rdb.undoing import on_failure
@@ -49,6 +52,13 @@ class Standing:
             schedule = Schedule() if recording is None else recording.schedule
         self.schedule = schedule
         self.points = Points()
+        self.deliveries = Deliveries(recording)
+        self._heard: Heard | None = None
+        self.signalled = 0
+        """Event of the delivery at which the last motion stopped; 0: it did not stop at one."""
+        self._passing = 0  # what that was before the motion under way
+        # In a branch: was an event answered, or a fault met, and nothing executed since?
+        self._answered = self._raised = False
         self.control = Control()
         start = Position(self.hello.event)
         self.travel = Travel(
@@ -170,6 +180,55 @@ class Standing:
     def gpr(self) -> Gpr:
         return self._gpr
 
+    # ---- signals ----
+
+    @property
+    def heard(self) -> Heard | None:
+        """The signals that the program handles at which a motion stops; None: at none."""
+        return self._heard
+
+    @heard.setter
+    def heard(self, heard: Heard | None) -> None:
+        self._heard = heard
+        self.points.faults = 0 if heard is None else self.deliveries.faults_heard(heard)
+
+    def _faults(self) -> int:
+        """The faults at which the live replica is to stop."""
+        if self._heard is None:
+            return 0
+        passed = PASS if (self._raised if self.branch else self._here.raised) else 0
+        return passed | self.points.faults
+
+    @property
+    def delivery(self) -> Delivery | None:
+        """The signal that is delivered here before any instruction; None: none is."""
+        if not (self._answered if self.branch else not self._here.moves):
+            return None
+        return self.deliveries.at(self.live_event + 1)
+
+    @property
+    def fault(self) -> Stop | None:
+        """The fault that the next instruction makes, if the rank was stopped for it or ends so."""
+        if self._raised if self.branch else self._here.raised:
+            return self._need_live().fault_here()
+        end = self.travel.end.stop if self.at_end else None
+        return end if end is not None and end.reason is StopReason.FAULT else None
+
+    def _due(self) -> Stopped | None:
+        """The stop at the signal that is delivered here, unless the motion began with it."""
+        if self.heard is None or (one := self.delivery) is None:
+            return None
+        if one.event == self._passing or not self.heard.stops(one):
+            return None
+        return self._signalled(one)
+
+    def _signalled(self, one: Delivery) -> Stopped:
+        self.signalled = one.event
+        return Stopped("signal", signal=one.signal, thread=one.thread)
+
+    def _at_fault(self, stop: Stop) -> Stopped:
+        return Stopped("signal", signal=stop.signal, addr=stop.addr)
+
     # ---- the live replica ----
 
     def _need_live(self) -> Walker:
@@ -203,6 +262,7 @@ class Standing:
         self._gpr = live.gpr
         if self.branch:
             self._branch_moved = True
+            self._answered, self._raised = not position.moves, position.raised
         else:
             self._here = live.position = position
 
@@ -210,6 +270,7 @@ class Standing:
 
     def _open_branch(self) -> None:
         if not self.branch:
+            self._answered, self._raised = not self._here.moves, self._here.raised
             self._branch_moved = False
             self._branches += 1
             self._root = Root(self._branches, self._gpr)

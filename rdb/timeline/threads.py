@@ -58,7 +58,7 @@ def _breakpoint_here(timeline: Timeline) -> Stopped | None:
 def _until_it_runs(timeline: Timeline, thread: int) -> Stopped:
     if timeline.schedule.next_run(thread, timeline.live_event) is None:
         return Stopped("gone", text=f"thread {thread} does not run again")
-    return timeline._run(thread=thread, until_event=timeline.live_event)
+    return timeline._run(thread)
 
 
 def step_back(timeline: Timeline, thread: int) -> Stopped:

@@ -41,6 +41,7 @@ class Timeline(Backward):
         here = self.name()  # canonical: a position relative to the old end would change
         settled = self.recording.settled_event - 1  # replicas have read one record ahead
         self.recording.refresh()
+        self.deliveries.renew()
         if self.travel.origin.event < min(settled, self.recording.settled_event):
             self._drop_live()
             self._drop_backlog()
@@ -81,12 +82,17 @@ class Timeline(Backward):
 
     @property
     def steps_inside(self) -> bool:
-        """May `step_inside` be called here?"""
+        """May `step_inside` and `step_back_inside` be called here?"""
         return self.schedule.plain and not self.branch
 
     def step_inside(self, first: int, end: int) -> Stopped:
         """Steps at least once, until the program leaves these addresses or meets a stop."""
         return self._motion(lambda: self._step_inside(first, end))
+
+    def step_back_inside(self, first: int, end: int) -> Stopped:
+        """Steps back at least once, until the rank is before these addresses or at a breakpoint;
+        only if `steps_inside`, and without watchpoints."""
+        return self._motion(lambda: self._step_back_inside(first, end))
 
     def cont(self, forward: bool = True) -> Stopped:
         """Goes to the next stop, or back to the last one."""
@@ -143,6 +149,7 @@ class Timeline(Backward):
     def _motion(self, motion: Callable[[], Stopped]) -> Stopped:
         """Runs a motion; if it is interrupted or fails, the timeline returns to its position."""
         self.control.begin()
+        self._passing, self.signalled = self.signalled, 0
         self.travel.here_s = self._live.at_s if self._live else self.travel.here_s
         self.travel.refresh()
         start = (self._here, self._gpr)
@@ -180,6 +187,7 @@ class Timeline(Backward):
         return replace(stopped, text="; ".join([*said, *new])) if new else stopped
 
     def _back_to(self, here: Position, gpr: Gpr) -> None:
+        self.signalled = self._passing
         if self.branch:
             # The state of a branch that moved is gone: only its root is left.
             self._leave_branch()

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from signal import SIGBUS, SIGFPE, SIGILL, SIGSEGV
 from weakref import WeakSet
 
 from rdb.replay.agent import FOREVER, AgentClient, Gpr, Stop, StopReason
+from rdb.replay.protocol import PASS, RAISES
 from rdb.replay.replica import Replica
-from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd, WatchHit
+from rdb.timeline.position import Arrive, Hit, Move, Position, Raised, Steps, ToEnd, WatchHit
 from rdb.timeline.stopped import Interrupted, NoSuchPosition, Strayed
 
 ENDED = (StopReason.END, StopReason.FAULT)
+
+
+def faults_of(signals: Iterable[int]) -> int:
+    """These signals for `run` and `step`: they stop before the program handles such a fault."""
+    return sum(1 << RAISES + signal for signal in signals)
+
+
+FAULTS = (SIGILL, SIGBUS, SIGFPE, SIGSEGV)
 _INSIST_S = 0.02
 _LOOK_S = 0.01
 _FAR = 100_000  # events; on a longer way progress is reported
+ALL_FAULTS = faults_of(FAULTS)
 _MOVE_ID = 0x7264_6201  # id of the watchpoints that moves set
 
 
@@ -188,6 +199,7 @@ class Walker:
         scan: bool = False,
         thread: int = 0,
         limit: int | None = None,
+        faults: int = 0,
     ) -> Stop:
         began = time.monotonic()
         agent = self.agent
@@ -200,6 +212,7 @@ class Walker:
                 scan=scan,
                 thread=thread,
                 limit=limit,
+                faults=faults,
             ),
         )
         return self._moved(stop, began)
@@ -226,11 +239,15 @@ class Walker:
         n: int = 0,
         blind: bool = True,
         inside: tuple[int, int] | None = None,
+        faults: int = 0,
     ) -> Stop:
         began = time.monotonic()
         agent = self.agent
         stop = self.control.running(
-            agent, lambda: agent.step(count, trace=trace, pc=pc, n=n, blind=blind, inside=inside)
+            agent,
+            lambda: agent.step(
+                count, trace=trace, pc=pc, n=n, blind=blind, inside=inside, faults=faults
+            ),
         )
         return self._moved(stop, began)
 
@@ -284,6 +301,8 @@ class Walker:
                 self._check(arrived, start, move, stop)
             case WatchHit():
                 self._watch(move)
+            case Raised(n):
+                self._raised(n)
             case ToEnd():
                 stop = self.run()
                 self._check(stop.reason in ENDED, start, move, stop)
@@ -303,6 +322,22 @@ class Walker:
             arrived = stop.reason is StopReason.WATCH and stop.event == self.event
             self._check(arrived, self.position, move, stop)
         self.agent.unwatch(_MOVE_ID)
+
+    def _raised(self, n: int) -> None:
+        standing = self.position.raised
+        for _ in range(n):
+            stop = self.run(faults=ALL_FAULTS | (PASS if standing else 0))
+            arrived = stop.reason is StopReason.RAISED and stop.event == self.event
+            self._check(arrived, self.position, Raised(n), stop)
+            standing = True
+
+    def fault_here(self) -> Stop:
+        """What is known of the fault before whose handler this walker, which stays, stands."""
+        probe = self.fork()
+        try:
+            return probe.step(1, faults=ALL_FAULTS)
+        finally:
+            probe.close()
 
     @staticmethod
     def _check(arrived: bool, start: Position, move: Move, stop: Stop) -> None:

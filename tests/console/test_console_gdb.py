@@ -145,7 +145,7 @@ def test_short_forms_of_them_are_refused(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["", "tbreak f", "detour", "disable 1", "disassemble", "catch throw"]
+    "line", ["", "tbreak f", "detour", "disable 1", "disassemble", "catch throw", "catch signal"]
 )
 def test_others_are_not(line: str) -> None:
     refuse(line)

@@ -32,7 +32,7 @@ from rdb.server.objects import correct_auxv
 from rdb.server.packets import PACKET_SIZE, Connection, escape, frame, unescape
 from rdb.server.registers import NUMBERS, REGISTERS, RegisterFile
 from rdb.server.server import serve
-from rdb.server.stops import gdb_signal
+from rdb.server.stops import gdb_signal, passed_signals
 from rdb.timeline.stopped import Stopped
 
 SOURCE = """
@@ -757,3 +757,12 @@ def test_the_thread_that_a_packet_steps(
     for packet in packets:
         client.ask(packet)
     assert timeline.stepped[-1] == stepped
+
+
+def test_gdb_numbers_all_signals_of_its_own() -> None:
+    numbers = [gdb_signal(number) for number in range(1, 65)]
+    assert len(set(numbers)) == 64
+    assert passed_signals(b"e;14;2d;4d;4e") == {14, 17, 32, 33, 64}
+    assert passed_signals(b"") == {32, 33}  # the C library's own
+    with pytest.raises(ValueError):
+        passed_signals(b"x")
