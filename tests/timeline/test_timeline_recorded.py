@@ -254,6 +254,37 @@ def test_steps_inside_addresses_are_single_steps(rounds: tuple[Timeline, Oracle]
             same(timeline, oracle, left - back)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_back_inside_addresses_are_single_steps(
+    rounds: tuple[Timeline, Oracle], seed: int
+) -> None:
+    timeline, oracle = rounds
+    chosen = random.Random(seed)
+    for number in range(24):
+        index = chosen.randrange(1, len(oracle.gprs))
+        pc = oracle.gprs[index - 1].rip
+        first = max(pc - chosen.choice((0, 20, 300, 1 << 46)), 0)
+        end = pc + chosen.choice((1, 30, 500, 1 << 46))
+        timeline.seek(oracle.by_index[index])
+        stops = {oracle.gprs[chosen.randrange(index)].rip} if number % 2 else set()
+        for stop in stops:
+            timeline.set_breakpoint(1, stop)
+        left = next(
+            (
+                at
+                for at in range(index - 1, -1, -1)
+                if oracle.gprs[at].rip in stops or not first <= oracle.gprs[at].rip < end
+            ),
+            0,
+        )
+        assert timeline.step_back_inside(first, end).reason in ("step", "start")
+        timeline.clear_breakpoint(1)
+        same(timeline, oracle, left, hashed=True)
+        for back in range(1, min(left + 1, 4)):
+            assert timeline.step(forward=False).reason == "step"
+            same(timeline, oracle, left - back)
+
+
 def test_an_interrupt_inside_addresses_stops_there(rounds: tuple[Timeline, Oracle]) -> None:
     timeline, oracle = rounds
     index = len(oracle.gprs) // 2

@@ -9,7 +9,7 @@ import shlex
 import gdb
 
 from .. import link
-from ..search import watching
+from ..search import lines_back, watching
 from ..state import bookmarks, conditions, history, own_code
 from . import names
 from .command import Command, command, take_over
@@ -41,6 +41,7 @@ class Open(Command):
         names.forget()
         conditions.forget()
         watching.forget()
+        lines_back.forget()
         bookmarks.known.clear()
         history.log.begin()
         info = link.ask("info")
