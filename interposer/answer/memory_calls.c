@@ -165,6 +165,8 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 					 .offset = offset,
 					 .dev = st.st_dev,
 					 .ino = st.st_ino,
+					 .changed_ns = followed_changed_ns(&st),
+					 .openings = followed_openings(st.st_dev, st.st_ino),
 					 .text = prot & PROT_EXEC};
 		strcpy(f.key, key);
 		arena_file_mapped(&f);
@@ -256,10 +258,11 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot, bool
 		return -ENOMEM; /* as without huge pages: they can be neither mapped twice nor put anywhere */
 	if (!room)
 		return -ENOMEM;
-	const uint64_t others = shared && !anonymous ? shared_key_of_file(fd) : 0;
+	const bool changes = lower.started && (anonymous ? shared : followed_from_start(fd, shared, prot));
+	const uint64_t others = changes && !anonymous ? shared_key_of_file(fd) : 0;
 	if (others)
 		envoy_begin(others);
-	if (lower.started && (anonymous ? shared : followed_from_start(fd, shared, prot)))
+	if (changes)
 		return shared_map(ev, at, len, prot,
 				  (shared ? MAP_SHARED : MAP_PRIVATE) | (anonymous ? MAP_ANONYMOUS : 0), fd, A(5));
 	if (anonymous) {
@@ -356,6 +359,7 @@ long memory_munmap(struct event *ev, ucontext_t *uc)
 	if (A(0) & (RDB_PAGE - 1) || !len || !rdb_is_upper_range(A(0), len))
 		return -EINVAL;
 	shared_sync_before(ev);
+	followed_look_for_outsiders(A(0), A(0) + len);
 	excluded_unmapped(A(0), A(0) + len);
 	return from_log() && ev->result < 0 ? ev->result : memory_unmap(A(0), len);
 }

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "interface/host.h"
+#include "task/file_readers.h"
 
 enum { TEXT = 1024 };
 
@@ -26,6 +27,7 @@ static void note_file(struct event *ev, const struct stat *st)
 	} note;
 	const size_t len = name_of((int)ev->result, note.path);
 	note.head = (struct rdb_note_opened){.size = (uint64_t)st->st_size};
+	file_readers_stop(st);
 	event_note(ev, RDB_NOTE_OPENED, &note, sizeof(note.head) + len);
 }
 

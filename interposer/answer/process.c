@@ -19,6 +19,8 @@
 #include "base/user.h"
 #include "crossing/piling.h"
 #include "space/floors.h"
+#include "space/followed.h"
+#include "space/rank_files.h"
 #include "task/envoy.h"
 #include "space/device_memory.h"
 #include "image/image.h"
@@ -176,6 +178,7 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 	if (shared_forked())
 		envoy_begin(0);
 	shared_in_child();
+	followed_in_child();
 	boundary_begin(uc);
 }
 
@@ -306,6 +309,7 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 		return rc;
 	unsigned number = ++children;
 	shared_before_fork();
+	rank_files_before_fork();
 	if (recording() && lower.started && shared_keys_due())
 		envoy_begin(0);
 	sigset_t mask;

@@ -14,11 +14,13 @@
 #include "answer/kept_files.h"
 #include "answer/other_names.h"
 #include "answer/device_paths.h"
+#include "space/followed.h"
 #include "space/shared_memory.h"
 #include "space/shared_sync.h"
 #include "answer/prctl_calls.h"
 #include "answer/pid_calls.h"
 #include "answer/process.h"
+#include "task/envoy.h"
 #include "task/signal_queue.h"
 #include "task/signals.h"
 #include "answer/open_notes.h"
@@ -169,6 +171,8 @@ void syscall_event(ucontext_t *uc)
 		const bool watched = unknown && lower.opt.lax && recording() && lower.started;
 		if (watched)
 			unknown_call_before();
+		if (followed_before_write(ev))
+			envoy_begin(0);
 		if (shared_regions)
 			shared_before_write(ev);
 		ev->result = pass(ev, uc, &in_child);

@@ -5,6 +5,7 @@
 #include "crossing/boundary.h"
 #include "log/log_writer.h"
 #include "space/device_memory.h"
+#include "space/followed.h"
 #include "space/shared_memory.h"
 #include "space/shared_outsiders.h"
 #include "space/shared_sync.h"
@@ -63,6 +64,8 @@ void ending_waits(bool child_begins)
 
 void boundary_final_hash(void)
 {
+	if (!lower.ended)
+		followed_look_for_outsiders(0, UINT64_MAX);
 	if (shared_regions && !lower.ended)
 		shared_look_for_outsiders();
 	if (recording() && lower.started && !lower.ended && !device_regions &&

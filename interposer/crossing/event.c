@@ -255,6 +255,7 @@ void event_end(struct event *ev)
 		if (device_regions)
 			device_memory_sync(ev);
 		followed_written(ev);
+		followed_by_others(ev);
 		if (shared_regions)
 			sync_shared(ev);
 		if (ends_known)

@@ -374,7 +374,7 @@ static void apply_chunks(const struct log_record *rec)
 	/* calls that map memory do that once it is mapped */
 	const struct event ev = {.kind = rec->kind, .nr = rec->nr};
 	bool mapped = false;
-	if (rec->kind == LOG_SYSCALL && !shared_call_changes_map(&ev))
+	if (!shared_call_changes_map(&ev))
 		shared_aliases_recorded();
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
 		const struct rdb_note_payload *payload = payload_of(c);

@@ -398,6 +398,11 @@ void arena_files_each(void (*fn)(uint64_t dev, uint64_t ino))
 	fn(f->dev, f->ino);
 }
 
+struct file_mapping *arena_file_next(const struct file_mapping *f, uint64_t start, uint64_t end)
+{
+	return spans_next(&files, f ? &f->span : NULL, 0, start, end);
+}
+
 void arena_files_of(uint64_t dev, uint64_t ino, void (*fn)(const struct file_mapping *f, void *arg), void *arg)
 {
 	const uint64_t of = span_of_file(dev, ino);

@@ -45,6 +45,8 @@ struct file_mapping {
 	uint64_t offset;     /* in the file */
 	char key[160];       /* in the job's store */
 	uint64_t dev, ino;   /* of the file itself, as fstat(2) has it; 0: not known */
+	int64_t changed_ns;  /* its mtime when it was mapped */
+	uint32_t openings;   /* for writing, by others of the rank, that are known (followed.h) */
 	bool text;           /* executable */
 	bool read_only;      /* mapped shared, through a descriptor that cannot write */
 };
@@ -52,6 +54,8 @@ void arena_file_mapped(const struct file_mapping *f);
 /* The mapping there was made shared, but nobody can write to it. */
 void arena_file_read_only(uint64_t at);
 void arena_files_each(void (*fn)(uint64_t dev, uint64_t ino));
+/* The first mapping that shows bytes of [start, end), or the next one after f. */
+struct file_mapping *arena_file_next(const struct file_mapping *f, uint64_t start, uint64_t end);
 /* Calls fn for each mapping of that file. */
 void arena_files_of(uint64_t dev, uint64_t ino, void (*fn)(const struct file_mapping *f, void *arg), void *arg);
 void arena_unmapped(uint64_t start, uint64_t end);

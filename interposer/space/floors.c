@@ -82,28 +82,6 @@ static bool passes(uint32_t floor, uint32_t before, uint32_t after)
 	return true;
 }
 
-/* As in proc_pid_stat(5); 0: unknown. */
-static char state_of(uint32_t pid, long *threads)
-{
-	char name[16], text[1024], state;
-	snprintf(name, sizeof(name), "%u", pid);
-	const char *fields = proc_stat(name, text, sizeof(text));
-	return fields && sscanf(fields, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
-				&state, threads) == 2
-		       ? state
-		       : 0;
-}
-
-/* A zombie without threads has ended.  One whose first thread alone has ended has others. */
-static bool ended(uint32_t pid)
-{
-	long threads;
-	if (!pid || raw_syscall(SYS_kill, pid, 0, 0, 0, 0, 0) == -ESRCH)
-		return true;
-	const char state = state_of(pid, &threads);
-	return (state == 'Z' || state == 'X') && threads <= 1;
-}
-
 static struct floors *map_file(void)
 {
 	char path[4096 + 16];
@@ -122,7 +100,7 @@ static struct floors *map_file(void)
 static bool take_place(struct place *p, uint32_t pid)
 {
 	uint32_t was = __atomic_load_n(&p->pid, __ATOMIC_SEQ_CST);
-	if (was && was != pid && !ended(was))
+	if (was && was != pid && !process_ended(was))
 		return false;
 	return __atomic_compare_exchange_n(&p->pid, &was, pid, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
@@ -213,7 +191,7 @@ static bool lapsed(uint32_t right)
 {
 	struct place *p = place_of(right);
 	const uint32_t pid = __atomic_load_n(&p->pid, __ATOMIC_SEQ_CST);
-	return right_of(p) != (right & ~GIVEN) || ended(pid);
+	return right_of(p) != (right & ~GIVEN) || process_ended(pid);
 }
 
 /* The process that has this right is dead or stopped: nobody is to hand it another floor.  One that asks anew waits. */
@@ -353,7 +331,7 @@ static void await_stop(uint32_t pid)
 	const struct timespec pause = {.tv_nsec = 500000};
 	long threads;
 	char state;
-	for (int left = 100; left && (state = state_of(pid, &threads)) && strchr("RSD", state); left--)
+	for (int left = 100; left && (state = process_state(pid, &threads)) && strchr("RSD", state); left--)
 		raw_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
 }
 

@@ -16,6 +16,13 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/fnv.h"
+
+/* The key of memory, by the numbers of its file; of a System V segment: 0 and its id. */
+static inline uint64_t floor_key(uint64_t dev, uint64_t ino)
+{
+	return fnv1a(fnv1a(FNV_BEGIN, &dev, sizeof(dev)), &ino, sizeof(ino)) | 1;
+}
 
 /* This process takes part from now on, without a floor.  0 or -errno. */
 int floors_join(void);

@@ -6,12 +6,17 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "space/arena.h"
 #include "space/cautions.h"
+#include "space/floors.h"
+#include "space/rank_files.h"
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
 #include "space/shared_shadows.h"
+#include "space/shared_turns.h"
+#include "space/sole_owner.h"
 #include "base/descriptors.h"
 #include "base/pids.h"
 
@@ -37,39 +42,81 @@ bool followed_mpi_writes(const struct stat *st)
 	return nmpi_files == MPI_FILES; /* the table is full: it may be one of the others */
 }
 
-bool followed_from_start(int fd, bool shared, int prot)
+/* The file that is about to be mapped, and how often others had opened it for writing when they were looked for. */
+static struct {
+	uint64_t dev, ino;
+	uint32_t openings;
+} mapping;
+
+static bool is_mapping(uint64_t dev, uint64_t ino)
 {
-	struct stat st;
-	if (!recording())
-		return shared && shared_volatile(fd);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return shared && shared_volatile(fd);
-	if (shared_is_followed(&st))
+	return ino == mapping.ino && dev == ((uint64_t)major(mapping.dev) << 20 | minor(mapping.dev));
+}
+
+/* Can another process of the rank write to it just now? */
+static bool others_write(int fd, const struct stat *st, int prot)
+{
+	const bool program = prot & PROT_EXEC || followed_never(fd);
+	mapping.dev = st->st_dev;
+	mapping.ino = st->st_ino;
+	mapping.openings = UINT32_MAX;
+	if (program)
+		return false;
+	rank_file_mapped(st->st_dev, st->st_ino);
+	mapping.openings = rank_file_openings(st->st_dev, st->st_ino);
+	return mapping.openings && other_writer(is_mapping);
+}
+
+static bool changes(int fd, const struct stat *st, bool shared, int prot)
+{
+	if (shared_is_followed(st) || others_write(fd, st, prot))
 		return true;
 	/* the MPI library uses descriptors of its own */
-	const bool mpi_writes = followed_mpi_writes(&st);
+	const bool mpi_writes = followed_mpi_writes(st);
 	const bool writable = mpi_writes || (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
 	if (shared)
 		return shared_volatile(fd) || mpi_writes;
 	/* libraries are opened read-only; of a file that the program can write, only executable mappings do not
 	 * change */
-	return (writable && !(prot & PROT_EXEC)) || ((writable || !st.st_nlink) && !followed_never(fd));
+	return (writable && !(prot & PROT_EXEC)) || ((writable || !st->st_nlink) && !followed_never(fd));
+}
+
+bool followed_from_start(int fd, bool shared, int prot)
+{
+	struct stat st;
+	if (!recording() || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return shared && shared_volatile(fd);
+	const bool from_start = changes(fd, &st, shared, prot);
+	if (from_start)
+		rank_file_followed(st.st_dev, st.st_ino);
+	return from_start;
+}
+
+uint32_t followed_openings(uint64_t dev, uint64_t ino)
+{
+	return dev == mapping.dev && ino == mapping.ino ? mapping.openings : UINT32_MAX;
+}
+
+/* The name of the file that is mapped there. */
+static bool name_at(uint64_t at, char *path, size_t size)
+{
+	struct mapping m;
+	char link[64];
+	if (!arena_mapping_at(at, &m))
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/map_files/%lx-%lx", (unsigned long)m.start, (unsigned long)m.end);
+	const ssize_t n = readlink(link, path, size - 1);
+	path[n < 0 ? 0 : n] = 0;
+	return n >= 0;
 }
 
 /* Opens the file again, if it still has the name by which it was opened. */
 static int open_again(const struct file_mapping *f, uint64_t at)
 {
-	struct mapping m;
 	struct stat st;
-	char path[4096], link[64];
-	if (!arena_mapping_at(at, &m))
-		return -ENOENT;
-	snprintf(link, sizeof(link), "/proc/self/map_files/%lx-%lx", (unsigned long)m.start, (unsigned long)m.end);
-	const ssize_t n = readlink(link, path, sizeof(path) - 1);
-	if (n < 0)
-		return -ENOENT;
-	path[n] = 0;
-	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	char path[4096];
+	const int fd = name_at(at, path, sizeof(path)) ? descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0)
+						       : -ENOENT;
 	if (fd < 0)
 		return -ENOENT;
 	if (!fstat(fd, &st) && st.st_dev == f->dev && st.st_ino == f->ino && !f->text && !followed_never(fd))
@@ -144,6 +191,73 @@ void followed_mapped(struct event *ev, int fd)
 		written(ev, &st, fd);
 }
 
+/* It may change without a word of this process's own events. */
+static bool only_shown(const struct file_mapping *f)
+{
+	return f->openings != UINT32_MAX && !shared_within(f->start, f->end);
+}
+
+static bool still_shown(uint64_t key)
+{
+	for (const struct file_mapping *f = NULL; (f = arena_file_next(f, 0, UINT64_MAX));)
+		if (only_shown(f) && floor_key(f->dev, f->ino) == key)
+			return true;
+	return false;
+}
+
+void followed_by_others(struct event *ev)
+{
+	static uint32_t seen;
+	const uint32_t now = rank_files_openings();
+	if (now == seen || !event_takes_chunks(ev))
+		return;
+	seen = now;
+	for (struct file_mapping *f = NULL; (f = arena_file_next(f, 0, UINT64_MAX));) {
+		const uint32_t openings = only_shown(f) ? rank_file_openings(f->dev, f->ino) : 0;
+		if (openings <= f->openings)
+			continue;
+		f->openings = openings;
+		const int fd = open_again(f, f->start);
+		if (fd < 0) {
+			caution("a file that is mapped at %#lx-%#lx is open for writing in another process, and its "
+				"name is gone: a replay may differ if that process writes there",
+				(unsigned long)f->start, (unsigned long)f->end);
+			continue;
+		}
+		shared_follow(ev, f, fd);
+		close(fd);
+	}
+	rank_files_saw(still_shown);
+}
+
+int64_t followed_changed_ns(const struct stat *st)
+{
+	return st->st_mtim.tv_sec * 1000000000l + st->st_mtim.tv_nsec;
+}
+
+void followed_look_for_outsiders(uint64_t start, uint64_t end)
+{
+	struct stat st;
+	char path[4096];
+	for (struct file_mapping *f = NULL; recording() && lower.started && (f = arena_file_next(f, start, end));) {
+		if (!only_shown(f) || !name_at(f->start, path, sizeof(path)) || stat(path, &st) ||
+		    st.st_dev != f->dev || st.st_ino != f->ino || followed_changed_ns(&st) == f->changed_ns)
+			continue;
+		f->changed_ns = followed_changed_ns(&st);
+		caution("%s, which is mapped at %#lx-%#lx, was written by processes outside this rank: a replay shows it "
+			"as it was before, and may differ",
+			path, (unsigned long)f->start, (unsigned long)f->end);
+	}
+}
+
+void followed_in_child(void)
+{
+	rank_files_forked();
+	for (const struct file_mapping *f = NULL; recording() && (f = arena_file_next(f, 0, UINT64_MAX));)
+		if (only_shown(f))
+			rank_file_mapped(f->dev, f->ino);
+}
+
 /* proc(5), /proc/pid/mem: the process; 0: another file. */
 static pid_t memory_of(int fd)
 {
@@ -203,11 +317,39 @@ static bool forgets_descriptors(uint32_t nr)
 	}
 }
 
+static bool is_harmless(int fd)
+{
+	static uint32_t seen;
+	const uint32_t now = rank_files_mappings();
+	if (now != seen)
+		memset(harmless, 0, sizeof(harmless));
+	seen = now;
+	return fd < DESCRIPTORS && harmless[fd / 64] >> fd % 64 & 1;
+}
+
+/* The file that the call writes to. */
+static bool written_file(const struct event *ev, struct stat *st)
+{
+	struct cut_file file;
+	const int fd = shared_call_writes_to(ev);
+	if (fd >= 0)
+		return !is_harmless(fd) && !fstat(fd, st);
+	return rank_files_mappings() && shared_call_cuts(ev, &file) && file.path &&
+	       !fstatat(file.dir, file.path, st, 0);
+}
+
+bool followed_before_write(const struct event *ev)
+{
+	struct stat st;
+	return recording() && lower.started && written_file(ev, &st) && S_ISREG(st.st_mode) &&
+	       rank_file_is_mapped(st.st_dev, st.st_ino) && shared_writes_to(&st);
+}
+
 static void wrote(struct event *ev, int fd)
 {
 	struct stat st;
 	pid_t pid = 0;
-	if (fd < DESCRIPTORS && harmless[fd / 64] >> fd % 64 & 1)
+	if (is_harmless(fd))
 		return;
 	if (fstat(fd, &st))
 		return;

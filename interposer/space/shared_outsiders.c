@@ -70,7 +70,7 @@ static void look_for_outsiders_of(struct region *r)
 	if (!may_have_outsiders(r))
 		return;
 	const bool by_turns = region_takes_turns(r);
-	if (by_turns ? !sole_owners_by_turns(is_asked_for) : !sole_mapper(is_asked_for))
+	if (by_turns ? !sole_writer_by_turns(is_asked_for) : !sole_writer(is_asked_for))
 		say(r, by_turns || !shared_has_relatives() ? outside : too_much);
 }
 
@@ -100,7 +100,7 @@ void shared_look_for_outsiders(void)
 		return;
 	outsiders.due = shared_sizes().contested > SHARED_EVERY_EVENT; /* it is not compared at every event */
 	outsiders.at_ns = shared_clock_ns() + OUTSIDERS_NS;
-	if (sole_owners_by_turns(is_out_of_turn) && sole_mapper(is_without_turns))
+	if (sole_writer_by_turns(is_out_of_turn) && sole_writer(is_without_turns))
 		return;
 	SPANS_EACH(struct region, r, &region_table)
 	look_for_outsiders_of(r);

@@ -30,6 +30,7 @@ struct region {
 	bool follows;    /* a private mapping: a page shows the file until the program stores there */
 	bool seen;       /* other regions show all its pages: they are compared and logged in its place */
 	bool mpi_writes; /* MPI writes to its file */
+	bool held;       /* this process has taken its floor: what it shows since is what this process has stored */
 	bool cautioned;
 	bool sparse; /* untouched pages are not allocated, and zero */
 };

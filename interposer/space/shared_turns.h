@@ -6,6 +6,9 @@
 
 /* The keys (floors.h) of all memory that others of the rank may write, up to `most` of them, and their number. */
 unsigned shared_keys(uint64_t *keys, unsigned most);
+struct stat;
+/* Others of the rank have the file mapped, and this process is about to write to it.  True: its key is new. */
+bool shared_writes_to(const struct stat *st);
 /* Has more such memory come since they were asked for? */
 bool shared_keys_due(void);
 /* The key of a file or segment that is about to be mapped; 0: no turns are taken for it. */

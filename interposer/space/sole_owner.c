@@ -41,26 +41,67 @@ static bool perhaps(const char *pid, int error)
 	return error != -ENOENT && error != -ESRCH && began(pid) >= began("self");
 }
 
-/* 1: it has such memory, 0: it has not, -errno: it cannot be read. */
-static int maps(const char *pid)
+static FILE *text_of(const char *pid, const char *what, int *error)
+{
+	const int fd = open_of(pid, what, 0);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	*error = fd < 0 ? fd : -ENOMEM;
+	return f;
+}
+
+/* Of its mapping there, which is shared and not writable now: may mprotect(2) make it so?  (proc(5), VmFlags) */
+static bool may_be_writable(const char *pid, unsigned long start)
 {
 	char line[4300];
+	unsigned long from;
+	bool here = false, may = false;
+	int error;
+	FILE *f = text_of(pid, "smaps", &error);
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%*x ", &from) == 1)
+			here = from == start;
+		else if (here && !strncmp(line, "VmFlags:", 8))
+			may = strstr(line, " mw");
+	}
+	if (f)
+		fclose(f);
+	return may;
+}
+
+enum access { ANY, WRITES };
+
+/* 1: it has such memory (WRITES: and can write there), 0: it has not, -errno: it cannot be read. */
+static int maps(const char *pid, enum access access)
+{
+	char line[4300], kind[5];
 	bool found = false;
-	const int fd = open_of(pid, "maps", 0);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	int error;
+	FILE *f = text_of(pid, "maps", &error);
 	if (!f)
-		return fd < 0 ? fd : -ENOMEM;
+		return error;
 	while (!found && fgets(line, sizeof(line), f)) {
-		unsigned long inode;
+		unsigned long start, inode;
 		unsigned major, minor;
-		found = sscanf(line, "%*x-%*x %*s %*x %x:%x %lu", &major, &minor, &inode) == 3 && inode &&
+		found = sscanf(line, "%lx-%*x %4s %*x %x:%x %lu", &start, kind, &major, &minor, &inode) == 5 && inode &&
 			wanted((uint64_t)major << 20 | minor, inode);
+		if (found && access == WRITES)
+			found = kind[3] == 's' && (kind[1] == 'w' || may_be_writable(pid, start));
 	}
 	fclose(f);
 	return found;
 }
 
-static bool opened_it(const char *pid)
+static bool open_for_writing(const char *pid, const char *descriptor)
+{
+	char what[300], text[512];
+	unsigned flags = O_RDONLY;
+	snprintf(what, sizeof(what), "/proc/%s/fdinfo/%s", pid, descriptor);
+	descriptor_text(what, text, sizeof(text));
+	const char *at = strstr(text, "flags:");
+	return at && sscanf(at, "flags: %o", &flags) == 1 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+static bool opened_it(const char *pid, enum access access)
 {
 	bool found = false;
 	const int fd = open_of(pid, "fd", O_DIRECTORY);
@@ -71,7 +112,8 @@ static bool opened_it(const char *pid)
 	while (!found && (e = readdir(all))) {
 		struct stat st;
 		found = !fstatat(fd, e->d_name, &st, 0) &&
-			wanted((uint64_t)major(st.st_dev) << 20 | minor(st.st_dev), st.st_ino);
+			wanted((uint64_t)major(st.st_dev) << 20 | minor(st.st_dev), st.st_ino) &&
+			(access == ANY || open_for_writing(pid, e->d_name));
 	}
 	closedir(all);
 	return found;
@@ -105,20 +147,34 @@ static bool passed(void)
 	return lower.opt.no_children || !access(path, F_OK);
 }
 
-static bool maps_it(const char *pid)
+static bool can_write(const char *pid)
 {
-	return maps(pid) > 0;
+	return maps(pid, WRITES) > 0;
 }
 
-static bool maps_out_of_turn(const char *pid)
+static bool writes_out_of_turn(const char *pid)
 {
-	return !floors_has((uint32_t)atoi(pid)) && maps_it(pid);
+	return !floors_has((uint32_t)atoi(pid)) && can_write(pid);
 }
 
 static bool has_it(const char *pid)
 {
-	const int found = maps(pid);
-	return (found < 0 ? perhaps(pid, found) : found) || opened_it(pid);
+	const int found = maps(pid, ANY);
+	return (found < 0 ? perhaps(pid, found) : found) || opened_it(pid, ANY);
+}
+
+bool is_recorded(uint32_t pid)
+{
+	char path[300];
+	struct stat own, other;
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	return !stat(path, &other) && !stat("/proc/self/exe", &own) && own.st_dev == other.st_dev &&
+	       own.st_ino == other.st_ino;
+}
+
+static bool writes_recorded(const char *pid)
+{
+	return is_recorded((uint32_t)atoi(pid)) && (opened_it(pid, WRITES) || can_write(pid));
 }
 
 /* Is there no other process for which `has` is true? */
@@ -141,14 +197,20 @@ bool sole_owner(bool (*is)(uint64_t dev, uint64_t ino))
 	return !passed() && no_other(has_it);
 }
 
-bool sole_mapper(bool (*is)(uint64_t dev, uint64_t ino))
+bool sole_writer(bool (*is)(uint64_t dev, uint64_t ino))
 {
 	wanted = is;
-	return no_other(maps_it);
+	return no_other(can_write);
 }
 
-bool sole_owners_by_turns(bool (*is)(uint64_t dev, uint64_t ino))
+bool sole_writer_by_turns(bool (*is)(uint64_t dev, uint64_t ino))
 {
 	wanted = is;
-	return no_other(maps_out_of_turn);
+	return no_other(writes_out_of_turn);
+}
+
+bool other_writer(bool (*is)(uint64_t dev, uint64_t ino))
+{
+	wanted = is;
+	return !no_other(writes_recorded);
 }

@@ -378,6 +378,14 @@ bool baton_free(void)
 	return !baton.holder;
 }
 
+bool baton_by_thread(void)
+{
+	lock();
+	const bool by_thread = baton.holder && !baton.holder->stands_in;
+	unlock();
+	return by_thread;
+}
+
 bool baton_wanted(void)
 {
 	return baton.head != NULL;

@@ -44,6 +44,8 @@ void baton_reset(void);
 struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t after);
 /* The calling thread has it.  Only that thread can change this. */
 bool baton_held(void);
+/* A thread of the program has it, and may be in upper code. */
+bool baton_by_thread(void);
 /* Makes the holder look at what is pending. */
 void baton_remind_holder(void);
 /* The holder was looked at while others wait: it will be looked at again, at growing intervals. */

@@ -11,6 +11,7 @@
 #include "crossing/own_thread.h"
 #include "space/cautions.h"
 #include "space/floors.h"
+#include "space/rank_files.h"
 #include "space/shared_turns.h"
 #include "task/baton.h"
 
@@ -175,5 +176,6 @@ void envoy_forked(void)
 
 void envoy_leave(void)
 {
+	rank_files_leave();
 	floors_leave();
 }

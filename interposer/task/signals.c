@@ -13,6 +13,7 @@
 #include "text/hot_stubs.h"
 #include "text/counter_sites.h"
 #include "space/ends.h"
+#include "space/rank_files.h"
 #include "base/pids.h"
 #include "task/signal_frame.h"
 #include "task/signal_queue.h"
@@ -210,6 +211,25 @@ static int killer_due(const struct thread *self)
 	return 0;
 }
 
+/* Did the signal interrupt a system call that waits, or come before one that may? */
+static bool in_wait(const ucontext_t *uc)
+{
+	const uint64_t pc = UC_PC(uc), call = (uint64_t)interruptible_call;
+	return (pc >= (uint64_t)interruptible_begin && pc <= call) ||
+	       (pc == call + SYSCALL_BYTES && UC_RESULT(uc) == (uint64_t)-EINTR);
+}
+
+/* Another process has opened a file that is mapped here.  `waits`: the calling thread is in a system call that waits. */
+static void on_opened_files(bool waits)
+{
+	if (!rank_files_asked())
+		return;
+	if (baton_held() ? waits : !baton_by_thread())
+		rank_files_saw(NULL);
+	else
+		baton_remind_holder();
+}
+
 /* The slice is over, or a signal has waited for long. */
 static void on_reminder(struct thread *self, ucontext_t *uc)
 {
@@ -220,14 +240,16 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 	__atomic_store_n(&self->reminded, 0, __ATOMIC_SEQ_CST);
 	self->yield = true;
 	self->patient = false;
+	if (in_wait(uc))
+		on_opened_files(true);
 	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
 		UC_PC(uc) = (uint64_t)interruptible_abort;
 	else if (RDB_RUNS_UPPER(pc) && passing())
 		deliver_here(uc);
 	else if (RDB_RUNS_UPPER(pc) && recording() && lower.started)
-		computation_stopped(uc, signal_due(self));
+		computation_stopped(uc, signal_due(self) || rank_files_asked());
 	/* on the way out of an event nobody checks any more, and not every place can have a mark */
-	if (signal_due(self))
+	if (signal_due(self) || rank_files_asked())
 		start_patience(self);
 }
 
@@ -241,14 +263,6 @@ static void on_look(struct thread *self, ucontext_t *uc)
 	else
 		self->look_missed = baton_held();
 	baton_looked();
-}
-
-/* Did the signal interrupt a system call that waits, or come before one that may? */
-static bool in_wait(const ucontext_t *uc)
-{
-	const uint64_t pc = UC_PC(uc), call = (uint64_t)interruptible_call;
-	return (pc >= (uint64_t)interruptible_begin && pc <= call) ||
-	       (pc == call + SYSCALL_BYTES && UC_RESULT(uc) == (uint64_t)-EINTR);
 }
 
 /* Holds the thread wherever it stands, if nothing of it is under way. */
@@ -369,6 +383,11 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 		if (lower.mode->told)
 			lower.mode->told(info->si_code == SI_TIMER);
 		on_checkpoint(self, uc);
+		return;
+	}
+	if (sig == SIGNALS_REMINDER && info->si_code == SI_QUEUE && info->si_value.sival_ptr == (void *)SIGNALS_FILES) {
+		if (recording() && lower.started)
+			on_opened_files(in_wait(uc));
 		return;
 	}
 	struct thread *to = signals_for_one(info) ? self : recipient(sig, self);

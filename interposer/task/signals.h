@@ -49,6 +49,8 @@ void signals_of_timer(const struct sigevent *how);
 #define SIGNALS_REST 0x7264622d72657374ul
 /* And with this value, from outside: a checkpoint is asked for (rdb/coordinate/request.py). */
 #define SIGNALS_CHECKPOINT 0x7264622d636b7074ul
+/* And with this one, from another process of the rank: it has opened a file that is mapped here (file_readers.h). */
+#define SIGNALS_FILES 0x7264622d66696c65ul
 struct thread;
 /* Was the signal sent to the thread in which it arrives, and not to the process? */
 bool signals_for_one(const siginfo_t *info);
