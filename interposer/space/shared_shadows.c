@@ -173,20 +173,21 @@ static uint64_t search_end(const struct region *r, uint64_t off)
 	return behind;
 }
 
-/* From `off` on: where the file has data, or its shadow.  A hole counts as untouched. */
+/* From `off` on: where the file has data, or its shadow, which has none from `high` on.  A hole counts as untouched. */
 static uint64_t data_from(const struct region *r, int fd, uint64_t off)
 {
 	const uint64_t data = region_data_from(r, fd, off) & ~(SHADOW_BATCH - 1ul);
-	if (off < data && swap_in_use())
+	const uint64_t high = r->high > r->offset ? r->high - r->offset : 0;
+	if (off < data && off < high && swap_in_use())
 		return off;
-	while (off < data) {
+	while (off < data && off < high) {
 		const uint64_t left = data - off, window = WINDOW - off % WINDOW;
 		const size_t len = left < window ? left : window;
 		if (!shadow_untouched(r, off, len))
 			return off;
 		off += len;
 	}
-	return off;
+	return off > data ? off : data;
 }
 
 /* Reading untouched batches would allocate memory.  mincore(2) does not distinguish swapped pages from untouched ones, so
