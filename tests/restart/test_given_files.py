@@ -44,6 +44,7 @@ int main(int argc, char **argv)
 		}
 		MPI_Barrier(MPI_COMM_WORLD);
 		getppid();
+		MPI_Barrier(MPI_COMM_WORLD); /* else rank 1 may print before rank 0 asks */
 		if (rank == 1) {
 			const int state = open("state", O_RDONLY), left = open("left", O_RDONLY);
 			if (pread(state, seen, 1, 0) != 1 || pread(left, seen + 1, 1, 0) != 1)
