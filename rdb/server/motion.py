@@ -149,10 +149,8 @@ class Motion:
         the stop here.  SERIAL: of the present state."""
         shown, at = self._shown
         here = shown if at == serial else 0
-        repeated = at != serial and given in (
-            0,
-            gdb_signal(shown),
-        )  # GDB was not told of a new stop
+        # GDB was not told of a new stop
+        repeated = at != serial and given in (0, gdb_signal(shown))
         if repeated or given == gdb_signal(here) or self._told_of_signals:
             return
         self._told_of_signals = True
