@@ -97,17 +97,22 @@ uint32_t followed_openings(uint64_t dev, uint64_t ino)
 	return dev == mapping.dev && ino == mapping.ino ? mapping.openings : UINT32_MAX;
 }
 
-/* The name of the file that is mapped there. */
-static bool name_at(uint64_t at, char *path, size_t size)
+static bool name_of(uint64_t start, uint64_t end, char *path, size_t size)
 {
-	struct mapping m;
 	char link[64];
-	if (!arena_mapping_at(at, &m))
-		return false;
-	snprintf(link, sizeof(link), "/proc/self/map_files/%lx-%lx", (unsigned long)m.start, (unsigned long)m.end);
+	snprintf(link, sizeof(link), "/proc/self/map_files/%lx-%lx", (unsigned long)start, (unsigned long)end);
 	const ssize_t n = readlink(link, path, size - 1);
 	path[n < 0 ? 0 : n] = 0;
 	return n >= 0;
+}
+
+/* The name of the file that is mapped at `at`, in a part of f.  Mostly f is one mapping of the kernel's, whose list need
+ * not be read then. */
+static bool name_at(const struct file_mapping *f, uint64_t at, char *path, size_t size)
+{
+	struct mapping m;
+	return (at == f->start && name_of(f->start, f->end, path, size)) ||
+	       (arena_mapping_at(at, &m) && name_of(m.start, m.end, path, size));
 }
 
 /* Opens the file again, if it still has the name by which it was opened. */
@@ -115,8 +120,8 @@ static int open_again(const struct file_mapping *f, uint64_t at)
 {
 	struct stat st;
 	char path[4096];
-	const int fd = name_at(at, path, sizeof(path)) ? descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0)
-						       : -ENOENT;
+	const int fd = name_at(f, at, path, sizeof(path)) ? descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0)
+							  : -ENOENT;
 	if (fd < 0)
 		return -ENOENT;
 	if (!fstat(fd, &st) && st.st_dev == f->dev && st.st_ino == f->ino && !f->text && !followed_never(fd))
@@ -194,7 +199,7 @@ void followed_mapped(struct event *ev, int fd)
 /* It may change without a word of this process's own events. */
 static bool only_shown(const struct file_mapping *f)
 {
-	return f->openings != UINT32_MAX && !shared_within(f->start, f->end);
+	return f->ino && f->openings != UINT32_MAX && !shared_within(f->start, f->end);
 }
 
 static bool still_shown(uint64_t key)
@@ -240,7 +245,7 @@ void followed_look_for_outsiders(uint64_t start, uint64_t end)
 	struct stat st;
 	char path[4096];
 	for (struct file_mapping *f = NULL; recording() && lower.started && (f = arena_file_next(f, start, end));) {
-		if (!only_shown(f) || !name_at(f->start, path, sizeof(path)) || stat(path, &st) ||
+		if (!only_shown(f) || !name_at(f, f->start, path, sizeof(path)) || stat(path, &st) ||
 		    st.st_dev != f->dev || st.st_ino != f->ino || followed_changed_ns(&st) == f->changed_ns)
 			continue;
 		f->changed_ns = followed_changed_ns(&st);

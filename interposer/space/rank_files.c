@@ -11,7 +11,7 @@
 #include "space/floors.h"
 #include "space/rank_dir.h"
 
-enum { FILES = 1 << 16, TRIES = 256, READERS = 1 << 12, OWN = 256 };
+enum { FILES = 1 << 20, TRIES = 256, READERS = 1 << 12, OWN = 256 };
 static const uint32_t SEVERAL = UINT32_MAX;
 
 struct file {

@@ -101,10 +101,11 @@ unsigned shared_keys(uint64_t *keys, unsigned most)
 	unsigned n = written.n < most ? written.n : most;
 	memcpy(keys, written.keys, n * sizeof(*keys));
 	for (int kind = 0; kind < SHARED_KINDS; kind++)
-		for (struct region *r = shared_of_kind[kind].first; r && n < most; r = r->next)
-			if ((r->held = region_takes_turns(
-				     r))) /* without a file: the kernel's number, or the segment's id */
+		for (struct region *r = shared_of_kind[kind].first; r && n < most; r = r->next) {
+			r->held = region_takes_turns(r);
+			if (r->held) /* without a file: the kernel's number, in System V memory the id */
 				keys[n++] = r->file_ino ? floor_key(r->file_dev, r->file_ino) : floor_key(0, r->ino);
+		}
 	sharing.keys_due = false;
 	return n;
 }
