@@ -237,7 +237,9 @@ class Forward(Looking):
             return self._ended(stop, moved=True)
         if stop.event != self.last_event:
             raise Diverged(f"the replay ended after event {stop.event}, not {self.last_event}")
-        moved = not self.at_end
+        # A fault that was told before its handler is the end, too, if the handler cannot begin.
+        told = self._here.raised and stop.gpr == self._gpr
+        moved = not (self.at_end or told)
         self._drop_live()
         self._here, self._gpr = self.travel.end.position, self.travel.end.gpr
         return self._ended(stop, moved)

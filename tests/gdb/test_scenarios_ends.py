@@ -67,6 +67,9 @@ def test_a_stack_overflow_whose_handler_has_no_room(
         assert "ends by signal 11" in gdb.run("continue")
         assert "deeper" in gdb.run("backtrace 2")
         gdb.run("goto START")
+        assert "SIGSEGV" in gdb.run("continue")  # before the handler, as on a live program
+        assert "ends by signal 11" in gdb.run("continue")
+        assert "ends by signal 11" in gdb.run("continue")
 
 
 @pytest.mark.parametrize("how", ENDS)

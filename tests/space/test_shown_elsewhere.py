@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import deadlines
@@ -84,9 +85,9 @@ def test_a_file_that_is_written_from_outside_is_named(
 ) -> None:
     program = build_text("outside", OUTSIDE, "-O1")
     (tmp_path / "file").write_bytes(bytes(4096))
-    command = ["rdb", "run", "--name", "it", "--", str(program), *["unmap"] * unmaps]
+    run_it = [sys.executable, "-m", "rdb", "run", "--name", "it", "--"]
     with subprocess.Popen(
-        command,
+        [*run_it, str(program), *["unmap"] * unmaps],
         cwd=tmp_path,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
