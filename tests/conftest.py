@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -40,6 +42,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Costs(Path(os.environ["RDB_TEST_COSTS"]).absolute()))
     for name, value in openmpi.REACHABLE.items():
         os.environ.setdefault(name, value)
+    # Two mpirun of Open MPI that make their common session directory at once: one may fail.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        sessions = tempfile.mkdtemp()
+        os.chmod(sessions, 0o1777)  # tests run commands as other users, too
+        config.add_cleanup(lambda: shutil.rmtree(sessions, ignore_errors=True))
+        for name in ("OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"):
+            os.environ.setdefault(name, sessions)
     # Open MPI refuses root unless told twice that it is meant; tests run as root in containers.
     if os.geteuid() == 0:
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")

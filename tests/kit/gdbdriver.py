@@ -25,6 +25,7 @@ from pygdbmi.gdbmiparser import parse_response
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "gdb_scripts" / "rdb.py"
 DEADLINE_S = 300.0
+QUIET = "handle all nostop noprint pass"
 # A function of GDB's in Python that raises what GDB does not expect.
 RAISING = """
 import gdb

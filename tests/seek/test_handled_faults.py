@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import PROGRAMS, Build
-from gdbdriver import Gdb, Recorded
+from gdbdriver import QUIET, Gdb, Recorded
 from scenario import go
 
 SOURCE = "handled_faults.c"
@@ -31,9 +31,6 @@ def faults(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Faults:
         return made[arguments]
 
     return record
-
-
-QUIET = "handle all nostop noprint pass"
 
 
 def walk(gdb: Gdb, motion: str, times: int, expression: str) -> list[int]:

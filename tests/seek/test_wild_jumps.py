@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from conftest import PROGRAMS, Build
-from gdbdriver import Gdb, Recorded
+from gdbdriver import QUIET, Gdb, Recorded
 from scenario import go
 
 SOURCE = "wild_jumps.c"
@@ -55,6 +55,7 @@ def test_a_breakpoint_there_stops_once_at_each_arrival(jumps: Jumps, way: str) -
     assert program.done.stdout == f"{sums[-1]}\n"
     before = list(zip([1, 2, 3], [0, *sums], strict=False))
     with program.gdb() as gdb:
+        gdb.run(QUIET)
         go(gdb, program, "call")
         gdb.run("break *hook")
         seen = []
@@ -77,6 +78,7 @@ def test_a_breakpoint_there_stops_once_at_each_arrival(jumps: Jumps, way: str) -
 def test_an_instruction_there_is_not_carried_out(jumps: Jumps, way: str) -> None:
     program = jumps(way, "handled")
     with program.gdb() as gdb:
+        gdb.run(QUIET)
         go(gdb, program, "call")
         gdb.run("tbreak *hook")
         gdb.run("continue")
