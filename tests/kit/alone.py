@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import deadlines
 from conftest import PROGRAMS
 
 from rdb.paths import rdb_exec_path
@@ -71,25 +72,9 @@ def record(
     rank_dir, files = tmp_path / "rank-0", tmp_path / "files"
     rank_dir.mkdir()
     files.mkdir()
-    result = subprocess.run(
-        [
-            *under,
-            rdb_exec_path(),
-            "--dir",
-            rank_dir,
-            "--files",
-            files,
-            "--hash-every",
-            str(hash_every),
-            *options,
-            "--",
-            *command,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    told = ("--dir", rank_dir, "--files", files, "--hash-every", hash_every)
+    line = (*under, rdb_exec_path(), *told, *options, "--", *command)
+    result = deadlines.run([str(word) for word in line], 120)
     return Made(rank_dir, files, result)
 
 
