@@ -107,9 +107,8 @@ def awaits_in_vain(now: State) -> bool:
 
 
 def unseen(before: State, after: State) -> bool:
-    """A store between two events of the reader: it runs, and its handler has not been called."""
-    reads = before.reader == "runs" and not before.signal
-    return after.stores < before.stores and reads and before.floor != "writer"
+    """A store between two events of the reader: it runs, and no handler comes first."""
+    return after.stores < before.stores and before.reader == "runs" and not before.signal
 
 
 def explore(hasty: bool, patient: bool) -> tuple[int, list[State]]:
