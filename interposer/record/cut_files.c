@@ -25,7 +25,8 @@ void cut_files_begin(void)
 {
 	n = 0;
 	shared_files_each(add);
-	arena_files_each(add);
+	for (const struct file_mapping *f = NULL; (f = arena_file_next(f, 0, UINT64_MAX));)
+		add(f->dev, f->ino);
 }
 
 bool cut_files_hit(const struct event *ev)

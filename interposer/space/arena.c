@@ -392,12 +392,6 @@ void arena_file_read_only(uint64_t at)
 	((struct file_mapping *)spans_at(&files, at))->read_only = true;
 }
 
-void arena_files_each(void (*fn)(uint64_t dev, uint64_t ino))
-{
-	SPANS_EACH(struct file_mapping, f, &files)
-	fn(f->dev, f->ino);
-}
-
 struct file_mapping *arena_file_next(const struct file_mapping *f, uint64_t start, uint64_t end)
 {
 	return spans_next(&files, f ? &f->span : NULL, 0, start, end);

@@ -53,7 +53,6 @@ struct file_mapping {
 void arena_file_mapped(const struct file_mapping *f);
 /* The mapping there was made shared, but nobody can write to it. */
 void arena_file_read_only(uint64_t at);
-void arena_files_each(void (*fn)(uint64_t dev, uint64_t ino));
 /* The first mapping that shows bytes of [start, end), or the next one after f. */
 struct file_mapping *arena_file_next(const struct file_mapping *f, uint64_t start, uint64_t end);
 /* Calls fn for each mapping of that file. */

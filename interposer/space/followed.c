@@ -339,14 +339,13 @@ static bool written_file(const struct event *ev, struct stat *st)
 	const int fd = shared_call_writes_to(ev);
 	if (fd >= 0)
 		return !is_harmless(fd) && !fstat(fd, st);
-	return rank_files_mappings() && shared_call_cuts(ev, &file) && file.path &&
-	       !fstatat(file.dir, file.path, st, 0);
+	return shared_call_cuts(ev, &file) && file.path && !fstatat(file.dir, file.path, st, 0);
 }
 
 bool followed_before_write(const struct event *ev)
 {
 	struct stat st;
-	return recording() && lower.started && written_file(ev, &st) && S_ISREG(st.st_mode) &&
+	return recording() && lower.started && rank_files_mappings() && written_file(ev, &st) && S_ISREG(st.st_mode) &&
 	       rank_file_is_mapped(st.st_dev, st.st_ino) && shared_writes_to(&st);
 }
 
