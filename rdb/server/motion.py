@@ -97,7 +97,9 @@ class Motion:
         if action[:1] in (b"c", b"C"):
             return self._moving(lambda: self.timeline.cont(True), given=given)
         if action[:1] in (b"s", b"S"):
-            return self._moving(lambda: self._step(thread, alone), thread, given)
+            return self._moving(
+                lambda: self.timeline.step(True, thread=thread, alone=alone), thread, given
+            )
         if action[:1] == b"r":
             try:
                 start, end = (int(word, 16) for word in action[1:].split(b","))
@@ -141,9 +143,6 @@ class Motion:
             return timeline.step(False, thread=thread)
         return timeline.step_back_inside(start + 1, end)
 
-    def _step(self, thread: int, alone: bool) -> Stopped:
-        return self.timeline.step(True, thread=thread, alone=alone)
-
     def _check_given(self, given: int, serial: int) -> None:
         """Signals come from the recording only: says so once if GDB gives another one than that of
         the stop here.  SERIAL: of the present state."""
@@ -165,7 +164,7 @@ class Motion:
         if thread == timeline.thread and timeline.steps_inside:
             return timeline.step_inside(start, end)
         while True:
-            stopped = self._step(thread, alone)
+            stopped = timeline.step(True, thread=thread, alone=alone)
             pc = timeline.gpr.pc
             inside = timeline.thread == thread and start <= pc < end
             # GDB itself sees what breakpoint is there, as after a single step.

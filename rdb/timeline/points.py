@@ -42,9 +42,8 @@ class Points:
         self.watchpoints: dict[int, Watchpoint] = {}
         self.version = 0
         self.until: Until | None = None
-        self.faults = (
-            0  # at which of those that the program handles it stops (walker.py, faults_of)
-        )
+        # At which faults that the program handles it stops (walker.py, faults_of).
+        self.faults = 0
         self.slow: set[int] = set()  # watchpoints that no debug register holds
 
     def __bool__(self) -> bool:

@@ -12,10 +12,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from rdb.recording import Kind, RankRecording, Record
+from rdb.recording.log.syscalls import SYSCALLS
 from rdb.timeline.position import Position
 from rdb.timeline.walker import FAULTS, faults_of
 
-_SIGACTION = 13  # rt_sigaction(2) on x86-64
+_SIGACTION = next(number for number, (name, _) in SYSCALLS.items() if name == "rt_sigaction")
 
 
 class Delivery(NamedTuple):

@@ -194,7 +194,7 @@ class Standing:
 
     def _faults(self) -> int:
         """The faults at which the live replica is to stop."""
-        if self._heard is None or self.at_end:  # the fault there is the end
+        if self._heard is None or (self.points.faults and self.at_end):  # there it is the end
             return 0
         passed = PASS if (self._raised if self.branch else self._here.raised) else 0
         return passed | self.points.faults
