@@ -34,8 +34,8 @@ void side_file_whole(const char *path)
  * their own.  The others change while the branch runs. */
 static bool begun_with(const char *name)
 {
-	static const char *const others[] = {"log-",   "ckpt-", "payload", "kept-",    "mpi-file-", "state-", "file-",
-					     "floors", "pids",  FILE_SUMS, "cautions", "own-here-", "."};
+	static const char *const others[] = {"log-",   "ckpt-", "payload", "kept-",   "mpi-file-", "state-",    "file-",
+					     "floors", "pids",  "readers", FILE_SUMS, "cautions",  "own-here-", "."};
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strncmp(name, others[i], strlen(others[i])))
 			return false;

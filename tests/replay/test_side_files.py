@@ -22,6 +22,7 @@ ALTER = (
     "file-",
     "floors",
     "pids",
+    "readers",
     "kept-",
     "cautions",
     "sums",
@@ -145,6 +146,16 @@ def test_what_a_branch_began_with(build: Build, tmp_path: Path) -> None:
     flip(folder / "sums", 3)
     done = run_rdb(tmp_path, tmp_path, "restart", "branch", "--at", "2", "--name", "again")
     assert done.returncode == 0 and "sums beside it is damaged" in done.stderr, done
+
+
+def test_a_branch_of_a_branch(tmp_path: Path) -> None:
+    """Tables that the processes of the branch go on with are no damage."""
+    command = ["/bin/sh", "-c", "cat /dev/null; echo > written; cat written; cat written"]
+    assert (recorded(tmp_path, "--", *command) / "rank-0/readers").exists()
+    for job, branch in (("job", "branch"), ("branch", "again")):
+        middle = str(open_job(tmp_path / job).rank(0).last_event // 2)
+        done = run_rdb(tmp_path, tmp_path, "restart", job, "--at", middle, "--name", branch)
+        assert done.returncode == 0 and "damaged" not in done.stderr, done
 
 
 def test_a_plan_of_a_restart_that_is_damaged(tmp_path: Path) -> None:
