@@ -44,6 +44,7 @@
 #include "log/log_writer.h"
 #include "log/meta.h"
 #include "main/cpu_check.h"
+#include "main/inherited.h"
 #include "main/options.h"
 #include "main/script.h"
 #include "main/sources.h"
@@ -160,6 +161,7 @@ static int record(char **envp)
 	/* ps(1) shows it by its own name */
 	const char *slash = strrchr(called, '/');
 	prctl(PR_SET_NAME, slash ? slash + 1 : called);
+	inherited_signalfds();
 	signals_install(lower.opt.sigmask_given);
 	if (coordinating())
 		coordinated_begin();

@@ -1,11 +1,10 @@
 /* Libraries below the gate, on the way to a cut: they are told of each recorded call, and make again what has to exist
  * when the program goes on. */
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
+#include "restart/base/launcher_fd.h"
 #include "restart/live/live.h"
 #include "log/log_reader.h"
 #include "base/descriptors.h"
@@ -24,22 +23,6 @@ static void next_in_flight(void)
 	unsigned long event;
 	bool another = libraries.list && fscanf(libraries.list, "%lu %u", &event, &libraries.which) == 2;
 	libraries.next = another ? event : UINT64_MAX;
-}
-
-void live_keep_launcher(void)
-{
-	static bool kept;
-	const char *text = getenv("PMI_FD");
-	int fd = text && !kept ? atoi(text) : -1;
-	char number[16];
-	kept = true;
-	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
-		return;
-	fd = lower_fd(fd);
-	if (fd < 0)
-		live_refuse("no descriptor for the launcher's messages: %s", strerror(-fd));
-	snprintf(number, sizeof(number), "%d", fd);
-	setenv("PMI_FD", number, 1);
 }
 
 static void begin(void)
@@ -136,7 +119,7 @@ void live_libraries_begin(void)
 	const struct event verbs = {.nr = RDB_NS_VERBS << 16, .nargs = 1, .args = {(uint64_t)lower.opt.restart}};
 	const struct event send = {.nr = RDB_NS_MPI << 16};
 	const bool in_mpi = had("mpi-objects"), in_verbs = had("verbs-objects");
-	live_keep_launcher(); /* MPI may begin only after the cut */
+	launcher_fd_hide(); /* MPI may begin only after the cut */
 	if (!in_mpi && !in_verbs)
 		return;
 	begin();

@@ -15,9 +15,6 @@ void live_at_event(ucontext_t *uc);
 void live_at_trap(ucontext_t *uc);
 /* libraries.c: before the first event, makes what a branch began with. */
 void live_libraries_begin(void);
-/* MPICH's launcher gives each process a descriptor: moves it away from the program's numbers, which are closed at the
- * cut. */
-void live_keep_launcher(void);
 /* Once its descriptors are made, the program becomes a branch: with a log of its own, which names the files mapped so
  * far, and a boundary as in a program that runs. */
 void live_as_branch(ucontext_t *uc, const struct mode *mode);

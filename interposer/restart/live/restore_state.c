@@ -11,6 +11,7 @@
 #include "crossing/boundary.h"
 #include "restart/checkpoint/coordinated.h"
 #include "restart/checkpoint/kept_signals.h"
+#include "restart/base/launcher_fd.h"
 #include "restart/live/live.h"
 #include "restart/live/live_threads.h"
 #include "restart/copies/own_files.h"
@@ -116,7 +117,7 @@ int restore_state_prepare(unsigned number)
 	void *bytes = malloc(head.library_len);
 	if (!bytes || pread(state_fd, bytes, head.library_len, sizeof(head)) != (ssize_t)head.library_len)
 		return -EIO;
-	live_keep_launcher();
+	launcher_fd_hide();
 	/* the program's numbers are not the library's */
 	rc = descriptors_reserve();
 	if (rc)
