@@ -41,12 +41,12 @@ void open_drop(uint64_t fd)
 	unsigned kept = 0;
 	for (unsigned i = 0; closed && f->shared && i < open_table.nwatched; i++) {
 		struct opened *set = open_table.watched[i].set;
-		if (set != f && open_table.watched[i].fd == (int)fd)
+		if (set != f && open_table.watched[i].file == f)
 			snprintf(set->why, sizeof(set->why),
 				 "it watches a descriptor that another process may still have open");
 	}
 	for (unsigned i = 0; i < open_table.nwatched; i++)
-		if (!closed || (open_table.watched[i].set != f && open_at((uint64_t)open_table.watched[i].fd)))
+		if (!closed || (open_table.watched[i].set != f && open_table.watched[i].file != f))
 			open_table.watched[kept++] = open_table.watched[i];
 	open_table.nwatched = kept;
 	if (closed)

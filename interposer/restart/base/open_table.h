@@ -64,8 +64,8 @@ struct open_table {
 		struct opened *file;
 		bool cloexec;
 	} number[NUMBERS];
-	struct {
-		struct opened *set;
+	struct { /* epoll(7): watches an open file, by the number that this had, until it is closed */
+		struct opened *set, *file; /* file NULL: not known */
 		int fd;
 		struct epoll_event event;
 	} watched[WATCHED];

@@ -104,7 +104,7 @@ static const char *look_at_epoll(const char *info, uint32_t set)
 		if (kernel_look.nwatched == WATCHED)
 			return "its epolls have too many descriptors";
 		kernel_look.watched[kernel_look.nwatched++] = (struct saved_watch){
-			.set = set, .fd = fd, .event = {.events = events, .data.u64 = data}};
+			.set = set, .file = UINT32_MAX, .fd = fd, .event = {.events = events, .data.u64 = data}};
 	}
 	return NULL;
 }

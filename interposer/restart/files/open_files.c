@@ -173,9 +173,10 @@ static void piped(const struct event *ev, unsigned flags)
 
 static void watch(const struct event *ev)
 {
-	struct opened *set = open_at(A(0));
+	struct opened *set = open_at(A(0)), *file = open_at(A(2));
 	unsigned i = 0;
-	while (i < open_table.nwatched && !(open_table.watched[i].set == set && open_table.watched[i].fd == (int)A(2)))
+	while (i < open_table.nwatched && !(open_table.watched[i].set == set && open_table.watched[i].file == file &&
+					    open_table.watched[i].fd == (int)A(2)))
 		i++;
 	if (A(1) == EPOLL_CTL_DEL) {
 		if (i < open_table.nwatched)
@@ -185,6 +186,7 @@ static void watch(const struct event *ev)
 	if (i == WATCHED)
 		live_refuse("its epolls have more than %d descriptors", WATCHED);
 	open_table.watched[i].set = set;
+	open_table.watched[i].file = file;
 	open_table.watched[i].fd = (int)A(2);
 	memcpy(&open_table.watched[i].event, (const void *)A(3), sizeof(struct epoll_event));
 	if (i == open_table.nwatched)

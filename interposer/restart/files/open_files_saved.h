@@ -4,7 +4,7 @@
 #include "restart/base/open_table.h"
 
 /* The file: the head, then as many of the others as it says. */
-#define SAVED_MAGIC 0x33736c6966626472ull
+#define SAVED_MAGIC 0x34736c6966626472ull
 
 struct saved {
 	uint64_t magic;
@@ -17,7 +17,7 @@ struct saved_number {
 	uint32_t fd, opened, cloexec;
 };
 struct saved_watch {
-	uint32_t set;
+	uint32_t set, file; /* file UINT32_MAX: what the descriptor now is */
 	int32_t fd;
 	struct epoll_event event;
 };

@@ -234,6 +234,30 @@ static int again(struct opened *f, const int standard[3])
 	}
 }
 
+static void put_again(int fd, const struct opened *f)
+{
+	const int flags = open_table.number[fd].cloexec ? O_CLOEXEC : 0;
+	const long rc = f && f->made >= 0 ? raw_syscall(SYS_dup3, f->made, fd, flags, 0, 0, 0) : 0;
+	if (rc < 0)
+		live_refuse("descriptor %d: %s", fd, strerror((int)-rc));
+}
+
+/* A file that is watched may have lost its number; it has it again for a moment. */
+static void watch_again(unsigned i)
+{
+	const struct opened *file = open_table.watched[i].file;
+	const int fd = open_table.watched[i].fd;
+	const bool lost = file && open_at((uint64_t)fd) != file;
+	if (lost)
+		put_again(fd, file);
+	if (epoll_ctl(open_table.watched[i].set->made, EPOLL_CTL_ADD, fd, &open_table.watched[i].event))
+		live_refuse("descriptor %d cannot be added to its epoll again: %s", fd, strerror(errno));
+	if (lost && open_at((uint64_t)fd))
+		put_again(fd, open_at((uint64_t)fd));
+	else if (lost)
+		raw_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
 void open_files_restore(void)
 {
 	int standard[3];
@@ -267,17 +291,10 @@ void open_files_restore(void)
 			live_refuse("%s: %s", *f->path ? f->path : "a descriptor", strerror(-fd));
 	}
 	descriptors_close_range(0, (unsigned)lower.lowest_fd - 1, 0);
-	for (unsigned fd = 0; fd < NUMBERS; fd++) {
-		struct opened *f = open_table.number[fd].file;
-		if (f && f->made >= 0 &&
-		    raw_syscall(SYS_dup3, f->made, fd, open_table.number[fd].cloexec ? O_CLOEXEC : 0, 0, 0, 0) < 0)
-			live_refuse("descriptor %u: %s", fd, strerror(errno));
-	}
+	for (unsigned fd = 0; fd < NUMBERS; fd++)
+		put_again((int)fd, open_table.number[fd].file);
 	for (unsigned i = 0; i < open_table.nwatched; i++)
-		if (epoll_ctl(open_table.watched[i].set->made, EPOLL_CTL_ADD, open_table.watched[i].fd,
-			      &open_table.watched[i].event))
-			live_refuse("descriptor %d cannot be added to its epoll again: %s", open_table.watched[i].fd,
-				    strerror(errno));
+		watch_again(i);
 	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
 		if (f->kind != NONE && f->made >= 0)
 			lower_fd_close(f->made);

@@ -73,7 +73,9 @@ void open_files_save(void)
 		save_part(fd, &one, sizeof(one));
 	}
 	for (unsigned i = 0; i < open_table.nwatched; i++) {
+		const struct opened *file = open_table.watched[i].file;
 		struct saved_watch one = {.set = index_of(open_table.watched[i].set), .fd = open_table.watched[i].fd};
+		one.file = file ? index_of(file) : UINT32_MAX;
 		one.event = open_table.watched[i].event;
 		save_part(fd, &one, sizeof(one));
 	}
@@ -149,9 +151,11 @@ static void load_references(int fd, const struct saved *head, const char *path)
 	for (unsigned i = 0; i < head->nwatched; i++) {
 		struct saved_watch one;
 		load_part(fd, &one, sizeof(one));
-		if (one.set >= head->nopened)
+		if (one.set >= head->nopened || (one.file != UINT32_MAX && one.file >= head->nopened))
 			live_refuse("%s is damaged", path);
 		open_table.watched[i].set = &open_table.opened[one.set];
+		open_table.watched[i].file = one.file == UINT32_MAX ? open_at((uint64_t)one.fd)
+								    : &open_table.opened[one.file];
 		open_table.watched[i].fd = one.fd;
 		open_table.watched[i].event = one.event;
 	}
