@@ -44,7 +44,7 @@ from rdb.live.from_checkpoint import plan_lines as lines_of
 from rdb.live.plan import Plan, RankPlan, make_plan, plan_lines
 from rdb.live.rank import plan_line, write_plan
 from rdb.live.sockets import uses_sockets
-from rdb.live.tree.plan import tree_options, write_tree
+from rdb.live.tree.plan import write_tree
 from rdb.live.until_damage import until_damage
 from rdb.private import opener
 from rdb.recording import Job, open_job
@@ -84,7 +84,8 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     asked = _placement(args, len(plan.ranks), plan.launched, mpi)
     if plan.trees and args.in_place:
         raise Usage(
-            "--in-place: the program has child processes, which go on with copies of its files",
+            "--in-place: the program has child processes or files that an earlier program of its "
+            "process had opened (execve), which go on with copies of its files",
             "drop the option",
         )
     if args.plan:
@@ -134,7 +135,8 @@ def _go_on(
         give_nothing(branch)
         if plan.trees:
             raise Unsupported(
-                "cannot restart on hosts without a common file system: ranks have child processes"
+                "cannot restart on hosts without a common file system: ranks have child processes "
+                "or files that an earlier program of their process had opened (execve)"
             )
         users = {path: plan.users_of(path) or set(plan.ranks) for path in places}
         there.update((places[path], at) for path, at in homes(users, asked.hosts, names).items())
@@ -152,27 +154,21 @@ def _write(
     places = write_files(plan.files, branch, list(plan.ranks))
     if not args.in_place:
         places |= write_later(plan.later, branch, places)
-    for rank, tree in plan.trees.items():
-        write_tree(branch, tree, rank, common, mpi)
     hca = _verbs_options(plan, branch, args.hca)
-    write_plan(
-        branch,
-        {
-            rank: {
-                "argv": [str(word) for word in one.recording.meta["argv"]],
-                "cwd": str(one.recording.meta.get("cwd", "/")),
-                "mpi": mpi,
-                "options": [
-                    *_rank_options(branch, rank, one),
-                    *common,
-                    *hca,
-                    *(tree_options(branch, rank) if rank in plan.trees else []),
-                    *(["--in-place"] if args.in_place else []),
-                ],
-            }
-            for rank, one in plan.ranks.items()
-        },
-    )
+    lines: dict[int, dict[str, object]] = {}
+    for rank, one in plan.ranks.items():
+        program, options = one.recording, [*_rank_options(branch, rank, one), *common, *hca]
+        if rank in plan.trees:
+            program, options = write_tree(branch, plan.trees[rank], rank, options, common, mpi)
+        if args.in_place:
+            options.append("--in-place")
+        lines[rank] = {
+            "argv": [str(word) for word in program.meta["argv"]],
+            "cwd": str(program.meta.get("cwd", "/")),
+            "mpi": mpi,
+            "options": options,
+        }
+    write_plan(branch, lines)
     return places
 
 

@@ -10,7 +10,7 @@ from rdb.live.cut.where import cut_event, names_an_event
 from rdb.live.cut.worlds import known_worlds, there, world_options
 from rdb.live.files.file_order import FilePlan, copies
 from rdb.live.files.later_files import LaterFiles, lacks_files, later_files
-from rdb.live.files.left_open import left_open
+from rdb.live.files.left_open import earlier_openers
 from rdb.live.files.mpi_files_begun import has_words
 from rdb.live.refusals.at_event import refused
 from rdb.live.refusals.begun import check_begun
@@ -109,13 +109,14 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
     options = world_options(job, job.ranks)
     for one in job.ranks:
         recording, until = job.rank(one), cut.events[one]
-        tree = plan_tree(recording, until, of_job=launched)
+        earlier = earlier_openers(recording, until)
+        tree = plan_tree(recording, until, of_job=launched, earlier=earlier)
         if tree is not None:
-            check_beginning(recording, until)
+            for program in tree.tree.top.programs:
+                check_beginning(program, until)
             trees[one] = tree
         image = first_image(recording).number if tree else _image(recording, until, lost)
         refusals += [] if tree else refused(recording, until)
-        lost += left_open(recording, until)
         ranks[one] = RankPlan(recording, until, image, cut.sent_again(one), options[one])
     refusals += refused_between(job, cut.events, trees)
     if refusals:

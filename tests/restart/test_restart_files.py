@@ -8,7 +8,6 @@ import deadlines
 import pytest
 from conftest import Build, Rdb, run_rdb
 from events import events_called
-from running import BuildText
 from trees import Recorded
 
 from rdb.live.cut.consistent import uses_mpi
@@ -173,40 +172,3 @@ def test_what_cannot_be_made_again_is_refused(way: str, why: str, build: Build, 
     mark = events_called(open_job("refused").rank(0), "getppid")[0]
     branch = rdb("restart", "refused", "--at", mark)
     assert branch.returncode in (1, 125) and why in branch.stderr, branch.stderr
-
-
-def test_descriptors_of_an_earlier_program_are_named(
-    rdb: Rdb, build_text: BuildText, tmp_path: Path
-) -> None:
-    """Those that are open at the cut, whatever number they have then."""
-    text = """
-#include <stdio.h>
-#include <unistd.h>
-int main(void)
-{
-	char c;
-	dup2(3, 9);
-	close(3);
-	getppid();
-	printf("%ld\\n", read(9, &c, 1) + read(4, &c, 1));
-	return 0;
-}
-"""
-    program, script = build_text("after_exec", text), tmp_path / "script"
-    (tmp_path / "in").write_text("1234")
-    opened = "3<in 4<in 5<in 6>written 7<in 5<&- >out"
-    script.write_text(f"#!/bin/sh\ncd {tmp_path}\nexec {program} {opened}\n")
-    script.chmod(0o755)
-    whole = rdb("run", "--name", "job", "--", script)
-    assert (whole.returncode, (tmp_path / "out").read_text()) == (0, "2\n"), whole.stderr
-    at = events_called(open_job("job").rank(0), "getppid", "thread 1: getppid")[0]
-    plan = rdb("restart", "job", "--plan", "--at", str(at))
-    assert plan.returncode == 0, plan.stderr
-    by = "was opened by an earlier program of the process: in the branch it is"
-    assert plan.stderr.splitlines() == [
-        f"rdb: rank 0: descriptor 1 ({tmp_path}/out) {by} that of rdb restart",
-        f"rdb: rank 0: descriptor 4 {by} closed",
-        f"rdb: rank 0: descriptor 6 ({tmp_path}/written) {by} closed",
-        f"rdb: rank 0: descriptor 7 {by} closed",
-        f"rdb: rank 0: descriptor 9 {by} closed",
-    ]

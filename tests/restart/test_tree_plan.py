@@ -494,7 +494,8 @@ def test_the_files_that_say_what_to_make(top: Log, tmp_path: Path) -> None:
     plan = planned(top, event)
     branch = tmp_path / "branch"
     branch.mkdir()
-    write_tree(str(branch), plan, 0, ["--common"], None)
+    program, options = write_tree(str(branch), plan, 0, ["--own"], ["--common"], None)
+    assert (program, options[0], options[-2:]) == (top, "--own", ["--process", "0-0"])
     files = {
         one.name: one.read_bytes().decode().split("\0")
         for one in branch.glob("tree*/*")

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/io.h"
 #include "restart/base/branch_file.h"
 #include "restart/base/cut.h"
 #include "restart/base/open_table.h"
@@ -125,6 +126,38 @@ void sent_signals_syscall(const struct event *ev)
 			took((int)one.ssi_signo);
 		break;
 	}
+}
+
+void sent_signals_in_child(void)
+{
+	sent.begun = true;
+	sent.n = 0;
+}
+
+bool sent_signals_hand_on(int fd)
+{
+	uint32_t n = 0;
+	begin();
+	for (unsigned i = 0; i < sent.n; i++) {
+		struct sent s = sent.list[i];
+		if (s.thread && s.thread != thread_self()->upper.number)
+			continue; /* its thread ends */
+		s.thread = s.thread ? 1 : 0;
+		sent.list[n++] = s;
+	}
+	sent.n = n;
+	return write(fd, &n, sizeof(n)) == (ssize_t)sizeof(n) &&
+	       write(fd, sent.list, n * sizeof(sent.list[0])) == (ssize_t)(n * sizeof(sent.list[0]));
+}
+
+bool sent_signals_inherit(int fd)
+{
+	uint32_t n;
+	sent.begun = true;
+	if (io_read_all(fd, &n, sizeof(n)) || n > SENT || io_read_all(fd, sent.list, n * sizeof(sent.list[0])))
+		return false;
+	sent.n = n;
+	return true;
 }
 
 void sent_signals_save(void)

@@ -39,17 +39,17 @@ class Appended:
     """Paths that several processes wrote to, not only by appending."""
 
 
-def appended(tree: Tree, places: Mapping[int, int]) -> Appended:
-    """The appended files of TREE; PLACES: each process's position at the cut, by its number."""
+def appended(tree: Tree, places: Mapping[Node, int]) -> Appended:
+    """The appended files of TREE; PLACES: each process's place at the cut."""
     found = Appended()
     opens: dict[Opening, Change] = {}
     doings: dict[str, list[_Doing]] = {}
     for node in tree.nodes:
-        for one in _doings(node, places.get(node.number, -1), opens):
+        for one in _doings(node, places.get(node, -1), opens):
             doings.setdefault(one.opening.path, []).append(one)
     held: dict[str, set[Opening]] = {}
     for node in tree.nodes:
-        place = places.get(node.number, -1)
+        place = places.get(node, -1)
         if 0 <= place < node.over:
             for opening in held_by(node, place).values():
                 held.setdefault(opening.path, set()).add(opening)

@@ -40,7 +40,7 @@ from rdb.live.files.files_held import (
 from rdb.live.files.own_places import FOLDER, LIST, own_places
 from rdb.live.files.relatives import changed_by_others
 from rdb.live.tree.plan import TreePlan
-from rdb.live.tree.processes import Tree
+from rdb.live.tree.processes import Node, Tree
 from rdb.private import make_directory, opener
 from rdb.recording import Job, RankRecording
 from rdb.recording.log.record import EndKind
@@ -149,15 +149,18 @@ def later_files(
             plan.real.add(path)
     open_at_cut: set[str] = set()
     inherited: set[str] = set()
+    processes: list[_Processes] = []
     for rank, event in events.items():
         openings = _held(job.rank(rank), event, (trees or {}).get(rank))
-        unseen = _unseen(job.rank(rank), event, (trees or {}).get(rank)) & openings
-        inherited |= _inherited(job.rank(rank), event)
         open_at_cut |= {one.path for one in openings}
+        if (one_rank := _processes(job.rank(rank), event, (trees or {}).get(rank))) is None:
+            continue
+        processes.append(one_rank)
+        inherited |= one_rank.inherited
         plan.left += [
             f"{path}: a process that has ended wrote to it through a descriptor of its parent, "
             "which is still open: the branch's copy lacks this data"
-            for path in sorted({one.path for one in unseen})
+            for path in sorted({one.path for one in one_rank.unseen & openings})
         ]
     if trees and len(events) == 1:
         plan.given = open_at_cut
@@ -183,9 +186,8 @@ def later_files(
             sort_out(plan, path, content)
         elif len(events) > 1 and not trees:
             plan.given.add(path)
-    if len(events) == 1:
-        for rank, event in events.items():
-            _appended(plan, names, job.rank(rank), event, (trees or {}).get(rank))
+    for of_rank in processes if len(events) == 1 else []:
+        _appended(plan, names, of_rank)
     say_all(plan, names)
     plan.real.difference_update(plan.copies)
     if len(events) > 1 and not trees:
@@ -293,42 +295,49 @@ def _held(top: RankRecording, event: int, tree: TreePlan | None) -> set[Opening]
     return {path for node in tree.lives for path in held_by(node, tree.places[node]).values()}
 
 
-def _unseen(top: RankRecording, event: int, tree: TreePlan | None) -> set[Opening]:
-    """Files that processes wrote to which the restart does not make again."""
+@dataclass(frozen=True, slots=True)
+class _Processes:
+    """The processes of a rank, each with its place at the cut."""
+
+    tree: Tree
+    places: Mapping[Node, int]
+    made: list[Node]
+    """Those that the restart makes again."""
+
+    @property
+    def unseen(self) -> set[Opening]:
+        """Files that processes wrote to which the restart does not make again."""
+        top = self.tree.top
+        return written_by_others(self.tree, self.made, top.at_ns(self.places[top]))
+
+    @property
+    def inherited(self) -> set[str]:
+        """Files that a child of the first process inherited; the parent's log alone does not show
+        their closing.
+        """
+        top = self.tree.top
+        return {
+            one.path
+            for node in self.tree.nodes
+            if node.parent is top and node.forked <= self.places[top]
+            for one in held_by(top, node.forked).values()
+        }
+
+
+def _processes(top: RankRecording, event: int, plan: TreePlan | None) -> _Processes | None:
+    """None: the rank has one process with one program."""
+    if plan is not None:
+        return _Processes(plan.tree, plan.places, plan.made)
     if not event or not any(top.path.glob("child-*")):
-        return set()
-    found = Tree(top)
-    lives = {node.number for node in tree.made} if tree is not None else {0}
-    made = [node for node in found.nodes if node.number in lives]
-    return written_by_others(found, made, top.event(event).at_ns)
+        return None
+    tree, at_ns = Tree(top), top.event(event).at_ns
+    places = {one: one.by_time(at_ns) for one in tree.nodes} | {tree.top: event}
+    return _Processes(tree, places, [tree.top])
 
 
-def _inherited(top: RankRecording, event: int) -> set[str]:
-    """Files that a child inherited before EVENT; the parent's log alone does not show their
-    closing.
-    """
-    nodes = Tree(top).nodes if event and any(top.path.glob("child-*")) else []
-    return {
-        one.path
-        for node in nodes
-        if node.parent is not None and node.parent.parent is None and node.forked <= event
-        for one in held_by(node.parent, node.forked).values()
-    }
-
-
-def _appended(
-    plan: LaterFiles, names: Names, top: RankRecording, event: int, tree: TreePlan | None
-) -> None:
+def _appended(plan: LaterFiles, names: Names, processes: _Processes) -> None:
     """Adds the files that several processes have opened separately and append to."""
-    if not event or not any(top.path.glob("child-*")):
-        return
-    of_all = Tree(top)
-    if tree is not None:
-        places = {node.number: place for node, place in tree.places.items()}
-    else:
-        at_ns = top.event(event).at_ns
-        places = {one.number: one.by_time(at_ns) for one in of_all.nodes} | {0: event}
-    found = appended(of_all, places)
+    found = appended(processes.tree, processes.places)
     for path, size in found.sizes.items():
         content = names.known.get(path) or now(place_of(plan.sources, path))
         if content.was is not Was.KEPT or content.lost() or content.size_bytes < size:

@@ -49,6 +49,7 @@ _HEAD, _ENTRIES, _REST_BYTES = struct.Struct("<IIII"), 256, 3 * 8 + 4096 * 4  # 
 class TreePlan:
     """Where each process is at the cut, and what the restart makes of it."""
 
+    tree: Tree
     places: dict[Node, int]
     lives: list[Node]
     zombies: list[Node]
@@ -91,17 +92,25 @@ class TreePlan:
         return sorted([*self.lives, *self.zombies, *ghosts], key=lambda node: node.number)
 
 
-def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePlan | None:
+def plan_tree(
+    top: RankRecording,
+    event: int,
+    *,
+    of_job: bool = False,
+    earlier: Sequence[RankRecording] = (),
+) -> TreePlan | None:
     """The plan for the rank at EVENT; None: it has no child process there and shares no memory.
 
-    OF_JOB: the rank belongs to an MPI job, whose shared windows the MPI library makes. RdbError:
+    OF_JOB: the rank belongs to an MPI job, whose shared windows the MPI library makes. EARLIER: the
+    process's programs before TOP, oldest first, if the restart has to begin with them. RdbError:
     something cannot be made again.
     """
     shares = not of_job and shares_memory(top, event)
     _refuse_earlier_children(top, event)
-    if not (shares or is_born(top.path) or any(True for _ in top.path.glob("child-*"))):
+    alone = not (shares or earlier or is_born(top.path))
+    if alone and not any(True for _ in top.path.glob("child-*")):
         return None
-    tree = Tree(top)
+    tree = Tree(top, earlier)
     _refuse_unknown_sockets(tree)
     places = _cut(tree, event)
     waited = {
@@ -121,7 +130,7 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
     ghosts = [node for node in ended if node not in zombies]
     counts = _counting(tree, places, lives, ended)
     counts.update(*(_line(node).intersection(ended) for node in lives))
-    if len(lives) == 1 and not zombies and not counts and not is_born(top.path) and not shares:
+    if alone and len(lives) == 1 and not zombies and not counts:
         return None
     shared = {} if of_job else shared_at(tree, places, lives, ended)
     for node in (*lives, *zombies):
@@ -129,7 +138,7 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
             raise _refused(node, places, "its parent has executed another program since (execve)")
     for node, why in reapers_refused(tree, places, lives, ended):
         raise _refused(node, places, why)
-    lines = [line for node in lives for line in _refusals(node, places, of_job)]
+    lines = [line for node in lives for line in _refusals(node, places, of_job, len(lives) == 1)]
     programs = [
         (one, places[node] - node.bases[k]) for node in begun for k, one in enumerate(node.programs)
     ]
@@ -145,7 +154,7 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
         for node, where in tree.told.items()
         if node.parent is not None and where <= places[node.parent]
     }
-    return TreePlan(places, lives, zombies, ghosts, counts, told, shared)
+    return TreePlan(tree, places, lives, zombies, ghosts, counts, told, shared)
 
 
 def _refuse_earlier_children(top: RankRecording, event: int) -> None:
@@ -190,16 +199,17 @@ def _program(node: Node, places: dict[Node, int]) -> int:
 
 def _cut(tree: Tree, event: int) -> dict[Node, int]:
     top = tree.top
-    least = tree.closed({**dict.fromkeys(tree.nodes, NOT_YET), top: event})
-    if least[top] > event:
+    place = top.place(len(top.programs) - 1, event)
+    least = tree.closed({**dict.fromkeys(tree.nodes, NOT_YET), top: place})
+    if least[top] > place:
         raise RdbError(
             f"rank {top.name} cannot be restarted at event {event}: it depends on what another "
             "process did later",
-            f"try --at {min(least[top], top.over - 1)}",
+            f"try --at {top.at(least[top])[1]}",
         )
-    at_ns = top.programs[0].event(event).at_ns
+    at_ns = top.at_ns(place)
     places = {
-        node: event if node is top else max(least[node], node.by_time(at_ns)) for node in tree.nodes
+        node: place if node is top else max(least[node], node.by_time(at_ns)) for node in tree.nodes
     }
     tree.back(places, least)
     return places
@@ -211,13 +221,13 @@ def _refused(node: Node, places: dict[Node, int], why: str) -> RdbError:
     return RdbError(f"{name} cannot be restarted at event {event}: {why}", "choose another event")
 
 
-def _refusals(node: Node, places: dict[Node, int], of_job: bool) -> Iterator[str]:
+def _refusals(node: Node, places: dict[Node, int], of_job: bool, alone: bool) -> Iterator[str]:
     program, event = node.at(places[node])
     recording = node.programs[program]
     yield from refused(recording, event, shares=not of_job, of_tree=True)
     name = f"process {node.name}" if node.parent else f"rank {node.name}"
     at = f"{name} cannot be restarted at event {event}, with other processes"
-    libraries = {2} if node.parent is None else {1, 2}
+    libraries = {1, 2} if node.parent else set() if alone else {2}
     if libraries & recording.index.libraries(NEVER):
         yield f"{at}: it has called {'verbs' if node.parent is None else 'MPI or verbs'}"
 
@@ -292,10 +302,13 @@ def _check_connection(
 
 
 def _signals(tree: Tree, places: dict[Node, int], lives: list[Node]) -> Iterator[str]:
-    """A line for each signal that one process has sent and another has not received at the cut."""
+    """A line for each signal that one process has sent and another has not received at the cut.
+
+    Those that a process has sent to itself wait again (restart/process/sent_signals.h).
+    """
     known: set[tuple[Node, int]] = set()
     for sender, where, at_ns, whom, which in tree.signals:
-        if where > places[sender] or whom not in lives or not which:
+        if where > places[sender] or whom not in lives or not which or sender is whom:
             continue
         begun = begun_ns(sender, where)
         # the answer of a call that had begun by then may be logged later
@@ -331,17 +344,19 @@ def _folder(branch: str, rank: int) -> str:
     return os.path.join(branch, f"tree-{rank}")
 
 
-def tree_options(branch: str, rank: int) -> list[str]:
-    """Options for the rank's own process."""
-    return ["--tree", _folder(branch, rank), "--process", "0-0"]
-
-
 def write_tree(
-    branch: str, plan: TreePlan, rank: int, common: Sequence[str], mpi: str | None
-) -> None:
+    branch: str,
+    plan: TreePlan,
+    rank: int,
+    own: Sequence[str],
+    common: Sequence[str],
+    mpi: str | None,
+) -> tuple[RankRecording, list[str]]:
     """Writes the directory `tree-R` of rank R, which rdb-exec reads.
 
-    RdbError: there are more than _ENTRIES processes.
+    OWN: options for the program of the rank's own process that goes on. COMMON: those for all
+    others. Returns the program that its own process begins with, and the options for it. RdbError:
+    there are more than _ENTRIES processes.
     """
     folder = _folder(branch, rank)
     make_directory(folder)
@@ -360,9 +375,11 @@ def write_tree(
             f"a restart can bring back {_ENTRIES} processes at most, and here are {len(numbers)}",
             "choose another event",
         )
-    writer = _Writer(branch, folder, plan, numbers, rank, common, mpi)
+    writer = _Writer(branch, folder, plan, numbers, rank, own, common, mpi)
     for node in numbers:
         writer.node(node)
+    top = plan.tree.top
+    return top.programs[0], writer.options(top, 0)
 
 
 def _begins(plan: TreePlan, node: Node, numbers: dict[Node, int]) -> BornNode:
@@ -384,6 +401,7 @@ class _Writer:
     plan: TreePlan
     numbers: dict[Node, int]
     rank: int
+    own: Sequence[str]
     common: Sequence[str]
     mpi: str | None
     begin: dict[Node, list[Node]] = field(default_factory=dict)
@@ -439,20 +457,25 @@ class _Writer:
         above = self.plan.adopter(node) or node.parent
         return os.path.join(self.recording(above), f"child-{self.plan.child(node)}")
 
-    def _line(self, node: Node, program: int) -> list[str]:
+    def options(self, node: Node, program: int) -> list[str]:
         newest, event = node.at(self.plan.places[node])
         recording = node.programs[program]
         until = event if program == newest else recording.last_event
-        argv = [str(word) for word in recording.meta["argv"]]
         options = ["--restart", str(recording.path), "--at", str(until), "--checkpoint", "0"]
-        options += ["--tree", self.folder, "--process", f"{self.numbers[node]}-{program}"]
+        options += self.common
+        if program == newest and node.parent is None:
+            options = list(self.own)
+        return [*options, "--tree", self.folder, "--process", f"{self.numbers[node]}-{program}"]
+
+    def _line(self, node: Node, program: int) -> list[str]:
+        argv = [str(word) for word in node.programs[program].meta["argv"]]
         return rdb_exec_line(
             self.recording(node),
             os.path.join(self.branch, "files"),
             self.rank,
             argv[0],
             argv[1:],
-            [*options, *self.common],
+            self.options(node, program),
             self.mpi,
         )
 

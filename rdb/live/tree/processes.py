@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import struct
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -95,6 +95,10 @@ class Node:
         for one in self.children:
             yield from one.walk()
 
+    def at_ns(self, place: int) -> int:
+        program, event = self.at(place)
+        return self.programs[program].event(event).at_ns
+
     def by_time(self, at_ns: int) -> int:
         """Its last place before AT_NS; its end, if the log says that it had ended."""
         place = NOT_YET
@@ -121,14 +125,15 @@ class Taken:
 
 
 class Tree:
-    """All processes below one program of a rank."""
+    """All processes below one process of a rank."""
 
-    def __init__(self, top: RankRecording) -> None:
-        self.top = Node(0, top.name, [top], pid=top.known_pid)
+    def __init__(self, top: RankRecording, earlier: Sequence[RankRecording] = ()) -> None:
+        """TOP: the process's last program; EARLIER: those before it that count, oldest first."""
+        self.top = Node(0, top.name, [*earlier, top], pid=top.known_pid)
         self.nodes = [self.top]
         self.told: dict[Node, int] = {}
         """The place at which its parent received SIGCHLD for it."""
-        if is_born(top.path):
+        if is_born(self.top.programs[0].path):
             self._add_born()
         for node in list(self.nodes):
             self._add(node)

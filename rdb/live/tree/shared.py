@@ -238,7 +238,7 @@ def shared_at(
 
     Moves PLACES forward, a little, to events at which these processes can be cut.
     """
-    at_ns = tree.top.programs[0].event(places[tree.top]).at_ns
+    at_ns = tree.top.at_ns(places[tree.top])
     having = {node: regions for node in lives if (regions := mapped(node, places[node]))}
     for node in having:
         if node is not tree.top:
@@ -312,8 +312,9 @@ def _waiting_since(node: Node, place: int, at_ns: int) -> int:
 
 
 def _refused(tree: Tree, places: dict[Node, int], why: str) -> RdbError:
+    _, event = tree.top.at(places[tree.top])
     return RdbError(
-        f"rank {tree.top.name} cannot be restarted at event {places[tree.top]}: {why}",
+        f"rank {tree.top.name} cannot be restarted at event {event}: {why}",
         "choose another event",
     )
 
