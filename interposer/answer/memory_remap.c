@@ -262,22 +262,25 @@ static int discard(const struct mapping *m, void *arg)
 			from += RDB_PAGE;
 			continue;
 		}
-		const struct file_mapping *f = arena_file_at(from);
-		uint64_t end = f && f->end < to ? f->end : to, shared_end;
+		const struct file_mapping *f = arena_file_next(NULL, from, to);
+		uint64_t end = to, shared = from, shared_end = to;
+		const bool noted = shared_noted(&shared, &shared_end);
 		long rc = 0;
-		if (f) {
+		if (f && f->start <= from) {
 			struct file_mapping copy = *f;
+			end = f->end < to ? f->end : to;
 			const uint64_t offset = copy.offset + (from - copy.start);
 			rc = memory_map_stored(from, end - from, m->prot, copy.key, offset);
 			if (!rc)
 				memory_look(from, end - from, m->prot, copy.key, offset);
 			arena_file_mapped(&copy); /* in one piece again */
-		} else if (shared_noted(from, &shared_end)) {
-			end = shared_end < to ? shared_end : to;
+		} else if (noted && shared == from) {
+			end = shared_end;
 		} else {
-			end = from + RDB_PAGE;
-			while (end < to && !arena_file_at(end) && !shared_noted(end, &shared_end))
-				end += RDB_PAGE;
+			if (f)
+				end = f->start;
+			if (noted && shared < end)
+				end = shared;
 			rc = memory_map_zero(from, end - from, m->prot);
 		}
 		if (rc)
@@ -291,13 +294,12 @@ static int discard(const struct mapping *m, void *arg)
 static long remove_shared(struct event *ev, size_t len)
 {
 	static const char zeros[RDB_PAGE];
-	uint64_t end = 0;
 	if (!from_log()) {
 		shared_note_parts(ev, A(0), A(0) + len);
 		return raw_syscall(SYS_madvise, (long)A(0), (long)len, REMOVE, 0, 0, 0);
 	}
-	for (uint64_t at = A(0); !ev->result && at < A(0) + len; at += RDB_PAGE)
-		if (at < end || shared_noted(at, &end))
+	for (uint64_t at = A(0), end = A(0) + len; !ev->result && shared_noted(&at, &end); end = A(0) + len)
+		for (; at < end; at += RDB_PAGE)
 			shared_apply(at, zeros, sizeof(zeros));
 	return ev->result;
 }

@@ -113,16 +113,19 @@ bool shared_left_recorded(uint64_t at, size_t len)
 	return true;
 }
 
-bool shared_noted(uint64_t addr, uint64_t *end)
+bool shared_noted(uint64_t *start, uint64_t *end)
 {
+	const uint64_t *lowest = NULL;
 	for (const struct log_chunk *c = NULL; (c = next_note(c, RDB_NOTE_SHARED));) {
 		const uint64_t *part = (const uint64_t *)(c + 1);
-		if (addr >= part[0] && addr < part[1]) {
-			*end = part[1];
-			return true;
-		}
+		if (*start < *end && part[0] < *end && part[1] > *start && (!lowest || part[0] < lowest[0]))
+			lowest = part;
 	}
-	return false;
+	if (!lowest)
+		return false;
+	*start = lowest[0] > *start ? lowest[0] : *start;
+	*end = lowest[1] < *end ? lowest[1] : *end;
+	return true;
 }
 
 /* Writes through /proc/self/mem (proc(5)), which ignores protection: the program may be allowed to read only, or

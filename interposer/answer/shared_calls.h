@@ -9,8 +9,8 @@ bool shared_map_recorded(uint64_t at, size_t len, int prot, long *rc);
 /* In replay: did the event leave such a mapping at its old place?  Then maps it again.  Call before
  * shared_map_recorded(), which fills it. */
 bool shared_left_recorded(uint64_t at, size_t len);
-/* In replay: is addr in a part that shared_note_parts() has noted? */
-bool shared_noted(uint64_t addr, uint64_t *end);
+/* In replay: the first piece of [*start, *end) that shared_note_parts() has noted; false: there is none. */
+bool shared_noted(uint64_t *start, uint64_t *end);
 /* In replay: stores bytes that an event found in memory. */
 void shared_apply(uint64_t addr, const void *data, size_t len);
 /* In replay: stores bytes as the program does through /proc/self/mem. */
