@@ -80,7 +80,7 @@ class Job:
         return dict(meta)
 
     def _meta_of_ranks(self, damage: str) -> dict[str, Any]:
-        ranks = self.ranks
+        ranks = self._folders()
         for rank in ranks:
             own = RankRecording(self.path / f"rank-{rank}", self.path / "files").glance()
             try:
@@ -100,11 +100,21 @@ class Job:
     @property
     def ranks(self) -> list[int]:
         """Ranks that have a directory, in order."""
+        return [rank for rank in self._folders() if not self._never_began(rank)]
+
+    def _folders(self) -> list[int]:
         return sorted(
             int(entry.name.removeprefix("rank-"))
             for entry in self.path.glob("rank-*")
             if entry.name.removeprefix("rank-").isdigit() and entry.is_dir()
         )
+
+    def _never_began(self, rank: int) -> bool:
+        """Is it a process that MPI_Comm_spawn was starting when its caller was ended?"""
+        with suppress(RdbError, OSError):
+            if rank >= (self.meta.get("nranks") or 1):
+                return not any((self.path / f"rank-{rank}").iterdir())
+        return False
 
     @property
     def missing(self) -> list[int]:
@@ -167,7 +177,7 @@ class Job:
     def remove(self) -> None:
         """Deletes the recording.  Raises RdbError if a process of it runs, or for an OS error."""
         check_job(str(self.path))
-        for rank in self.ranks:  # without job.json: a damaged job can be removed, too
+        for rank in self._folders():  # without job.json: a damaged job can be removed, too
             for process in read_process(
                 self.path / f"rank-{rank}", self.path / "files", str(rank)
             ).walk():

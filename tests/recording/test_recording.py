@@ -305,6 +305,18 @@ def test_job_json_says_what_was_run(recording: RankRecording, rdb_home: Path) ->
     assert abs(meta["created_ns"] - time.time_ns()) < 600e9
 
 
+def test_a_process_that_was_to_be_spawned_and_never_began_is_no_rank(rdb: Rdb) -> None:
+    """MPI_Comm_spawn makes the directories first; its caller may be ended before any starts."""
+    assert rdb("run", "--name", "alone", "--", "true").returncode == 0
+    job = open_job("alone")
+    (job.path / "rank-1").mkdir()
+    assert job.ranks == [0]
+    assert rdb("replay", "alone").returncode == 0
+    (job.path / "rank-1/log-000000.seg").touch()
+    assert job.ranks == [0, 1]
+    assert rdb("replay", "alone").returncode == 5
+
+
 def test_no_terminal_below_the_faces() -> None:
     """The engine knows no terminal: these layers import neither rich, prompt_toolkit nor gdb."""
     root = Path(__file__).parents[2] / "rdb"
