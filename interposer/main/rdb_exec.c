@@ -33,6 +33,8 @@
 #include "restart/process/attributes.h"
 #include "restart/process/identity.h"
 #include "restart/process/scheduling.h"
+#include "restart/process/sent_signals.h"
+#include "restart/process/timers.h"
 #include "restart/tree/tree.h"
 #include "base/pids.h"
 #include "answer/linker_variables.h"
@@ -145,6 +147,10 @@ static int record(char **envp)
 		scheduling_left();
 		attributes_left();
 		identity_left();
+		if (lower.opt.sigmask_given) {
+			timers_left();
+			sent_signals_left();
+		}
 	}
 	traps_begin();
 	rc = loader_load(program, path, called, lower.opt.argv, upper_environment(envp), &prog, &why);

@@ -1,9 +1,11 @@
 #include "task/signal_queue.h"
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include "base/descriptors.h"
 #include "base/pids.h"
 #include "base/user.h"
 #include "task/queued_to.h"
@@ -402,6 +404,32 @@ int signals_kept(struct table *list)
 	for (const struct thread *t = threads_first(); t && !rc; t = t->next)
 		rc = add_all(list, t);
 	return rc;
+}
+
+/* proc(5), /proc/pid/status: does a signal of that number wait for the calling thread alone? */
+static bool for_thread(int sig)
+{
+	static char text[4096];
+	descriptor_text("/proc/thread-self/status", text, sizeof(text));
+	const char *line = strstr(text, "\nSigPnd:");
+	return line && strtoul(line + 8, NULL, 16) & BIT(sig);
+}
+
+bool kept_signal_from_kernel(uint64_t set, struct kept_signal *next)
+{
+	const struct timespec at_once = {0};
+	uint64_t waits = 0;
+	raw_syscall(SYS_rt_sigpending, (long)&waits, 8, 0, 0, 0, 0);
+	if (!(waits &= set))
+		return false;
+	const int sig = __builtin_ctzl(waits) + 1;
+	const uint64_t one = BIT(sig);
+	*next = (struct kept_signal){.thread = for_thread(sig) ? thread_self()->upper.number : SIGNAL_FOR_ANY,
+				     .in_kernel = 1};
+	if (raw_syscall(SYS_rt_sigtimedwait, (long)&one, (long)&next->info, (long)&at_once, 8, 0, 0) != sig)
+		return false;
+	pids_signal(&next->info);
+	return true;
 }
 
 void kept_signal_to_kernel(const struct kept_signal *one)

@@ -34,6 +34,9 @@ struct kept_signal {
 	siginfo_t info;
 };
 int signals_kept(struct table *list);
+/* Takes the next signal of the set that waits in the kernel, one for the calling thread alone first (kernel/signal.c,
+ * dequeue_signal).  False: none. */
+bool kept_signal_from_kernel(uint64_t set, struct kept_signal *next);
 /* The signal goes back to wait in the kernel; signals of the process in `set` do. */
 void kept_signal_to_kernel(const struct kept_signal *one);
 void signal_to_kernel(uint64_t set);

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import deadlines
 import pytest
 from conftest import run_rdb
+from events import events_called
 from running import BuildText
 
 from rdb.recording import RankRecording, open_job
@@ -157,6 +159,78 @@ def test_what_an_earlier_program_had_opened_is_kept(build_text: BuildText, tmp_p
             assert checked.returncode == 0, (at, later, checked.stderr)
         run_rdb(home, tmp_path, "rm", "branch", "again")
     assert left == ((tmp_path / "written").read_text(), (tmp_path / "log").read_text())
+
+
+# Becomes itself again, which shows what is there since before (execve(2)): signals and a timer.
+WAITS = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	sigset_t set;
+	siginfo_t info;
+	union sigval value = {.sival_int = 5};
+	const struct timespec none = {0};
+	const int signals[] = {SIGUSR1, SIGUSR2, SIGCHLD, SIGRTMIN + 3};
+	struct itimerval timer = {.it_value.tv_sec = 3000};
+	const pid_t self = getpid();
+	sigemptyset(&set);
+	for (int i = 0; i < 4; i++)
+		sigaddset(&set, signals[i]);
+	if (strcmp(argv[1], "again")) {
+		if (!strcmp(argv[1], "open"))
+			open("/dev/null", O_RDONLY);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		setitimer(ITIMER_REAL, &timer, NULL);
+		kill(self, SIGUSR1);
+		sigqueue(self, SIGRTMIN + 3, value);
+		value.sival_int++;
+		sigqueue(self, SIGRTMIN + 3, value);
+		if (!fork()) {
+			kill(self, SIGUSR2);
+			_exit(0);
+		}
+		wait(NULL);
+		raise(SIGUSR1);
+		execl("/proc/self/exe", argv[0], "again", NULL);
+	}
+	for (int round = 0; round < 5; round++)
+		getppid();
+	int sig;
+	while ((sig = sigtimedwait(&set, &info, &none)) > 0) {
+		printf("%d %d %d", sig, info.si_code, info.si_pid == self);
+		printf(" %d\\n", sig == SIGRTMIN + 3 ? info.si_int : 0);
+	}
+	getitimer(ITIMER_REAL, &timer);
+	printf("%d\\n", timer.it_value.tv_sec > 1000);
+	return argc == 0;
+}
+"""
+
+
+@pytest.mark.parametrize("what", ["open", "nothing"])
+def test_signals_and_timers_wait_over_an_exec(
+    what: str, build_text: BuildText, tmp_path: Path
+) -> None:
+    """Whether the restart begins with the earlier program or not."""
+    home, program = tmp_path / "home", str(build_text("waits", WAITS))
+    native = deadlines.run([program, what], 60, cwd=tmp_path)
+    done = run_rdb(home, tmp_path, "run", "--name", "job", "--", program, what)
+    assert (done.returncode, done.stdout) == (0, native.stdout), done.stderr
+    assert native.stdout.count("\n") == 7 and native.stdout.endswith("\n1\n")
+    asked = events_called(open_job(home / "job").rank(0), "getppid")
+    for at in (0, asked[0], asked[-1]):
+        for job, name, event in (("job", "branch", at), ("branch", "again", 0)):
+            where = ("--at", str(event), "--name", name)
+            branch = run_rdb(home, tmp_path, "restart", job, *where)
+            assert (branch.returncode, branch.stdout) == (0, native.stdout), (at, branch.stderr)
+        run_rdb(home, tmp_path, "rm", "branch", "again")
 
 
 RANK = """

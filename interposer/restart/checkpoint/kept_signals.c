@@ -1,50 +1,17 @@
 #include "restart/checkpoint/kept_signals.h"
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include "restart/process/timers.h"
-#include "base/pids.h"
-#include "base/descriptors.h"
 #include "task/signal_frame.h"
 #include "task/signals.h"
 #include "task/thread.h"
-
-/* proc(5), /proc/pid/status: does a signal of that number wait for the calling thread alone? */
-static bool for_thread(int sig)
-{
-	static char text[4096];
-	descriptor_text("/proc/thread-self/status", text, sizeof(text));
-	const char *line = strstr(text, "\nSigPnd:");
-	return line && strtoul(line + 8, NULL, 16) & BIT(sig);
-}
-
-/* Takes the next signal that waits in the kernel, one for the calling thread alone first (kernel/signal.c,
- * dequeue_signal).  False: none. */
-static bool next_in_kernel(uint64_t set, struct kept_signal *next)
-{
-	const struct timespec at_once = {0};
-	uint64_t waits = 0;
-	raw_syscall(SYS_rt_sigpending, (long)&waits, 8, 0, 0, 0, 0);
-	if (!(waits &= set))
-		return false;
-	const int sig = __builtin_ctzl(waits) + 1;
-	const uint64_t one = BIT(sig);
-	*next = (struct kept_signal){.thread = for_thread(sig) ? thread_self()->upper.number : SIGNAL_FOR_ANY,
-				     .in_kernel = 1};
-	if (raw_syscall(SYS_rt_sigtimedwait, (long)&one, (long)&next->info, (long)&at_once, 8, 0, 0) != sig)
-		return false;
-	pids_signal(&next->info);
-	return true;
-}
 
 /* Moves what waits in the kernel, with all signals blocked, to our own queue, except what a descriptor reads. */
 static bool taken(uint64_t by_descriptor)
 {
 	bool any = false;
 	struct kept_signal one;
-	while (next_in_kernel(~(by_descriptor | BIT(SIGNALS_REMINDER)), &one)) {
+	while (kept_signal_from_kernel(~(by_descriptor | BIT(SIGNALS_REMINDER)), &one)) {
 		signal_keep(one.info.si_signo, &one.info, one.thread == SIGNAL_FOR_ANY ? NULL : thread_self());
 		any = true;
 	}
@@ -60,7 +27,7 @@ static int by_descriptor_too(uint64_t set, struct table *list)
 	const size_t from = list->len;
 	struct kept_signal one;
 	int rc = 0;
-	while (!rc && next_in_kernel(set, &one))
+	while (!rc && kept_signal_from_kernel(set, &one))
 		rc = table_add(list, &one, sizeof(one));
 	if (rc)
 		kept_signal_to_kernel(&one);

@@ -2,7 +2,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "base/io.h"
 #include "restart/base/branch_file.h"
 #include "restart/base/cut.h"
 #include "restart/base/open_table.h"
@@ -28,7 +27,7 @@ static struct {
 	struct sent list[SENT]; /* the oldest first */
 } sent;
 
-/* Some signals of a branch may have been on the way when it began. */
+/* Some signals may have been on the way when a branch, or the program of an earlier one, began. */
 static void begin(void)
 {
 	if (sent.begun)
@@ -44,9 +43,31 @@ static bool ignored(int sig)
 	return h == (uint64_t)SIG_IGN || (h == (uint64_t)SIG_DFL && ((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)));
 }
 
+/* A blocked signal waits even if it is ignored (kernel/signal.c, sig_ignored). */
+static bool waits(int sig, uint32_t thread)
+{
+	const struct thread *t = thread ? threads_find(thread) : threads_first();
+	return t && (!ignored(sig) || t->upper.sigmask & BIT(sig));
+}
+
+static void remove_at(unsigned i)
+{
+	sent.n--;
+	memmove(&sent.list[i], &sent.list[i + 1], (sent.n - i) * sizeof(sent.list[0]));
+}
+
+/* Removes what has been dropped: ignored signals that are not blocked any more, or that a call has made ignored
+ * (do_sigaction). */
+static void drop(int made_ignored)
+{
+	for (unsigned i = sent.n; i-- > 0;)
+		if (sent.list[i].sig == made_ignored || !waits(sent.list[i].sig, sent.list[i].thread))
+			remove_at(i);
+}
+
 static void add(int sig, uint32_t thread, const siginfo_t *info)
 {
-	if (sig < 1 || sig > 64 || ignored(sig))
+	if (sig < 1 || sig > 64 || !waits(sig, thread))
 		return;
 	for (unsigned i = 0; i < sent.n && sig < FIRST_REAL_TIME; i++)
 		if (sent.list[i].sig == sig && sent.list[i].thread == thread)
@@ -75,8 +96,7 @@ static void took(int sig)
 		const struct sent *s = &sent.list[i];
 		if (s->sig != sig || (s->thread && s->thread != thread_self()->upper.number))
 			continue;
-		sent.n--;
-		memmove(&sent.list[i], &sent.list[i + 1], (sent.n - i) * sizeof(*s));
+		remove_at(i);
 		return;
 	}
 }
@@ -94,6 +114,7 @@ void sent_signals_syscall(const struct event *ev)
 	struct signalfd_siginfo one;
 	info.si_uid = getuid();
 	begin();
+	drop(ev->nr == SYS_rt_sigaction && a[1] && ignored((int)a[0]) ? (int)a[0] : 0);
 	switch (ev->nr) {
 	case SYS_kill:
 		info.si_signo = (int)a[1];
@@ -128,36 +149,20 @@ void sent_signals_syscall(const struct event *ev)
 	}
 }
 
-void sent_signals_in_child(void)
+void sent_signals_left(void)
 {
-	sent.begun = true;
-	sent.n = 0;
-}
-
-bool sent_signals_hand_on(int fd)
-{
-	uint32_t n = 0;
-	begin();
+	struct kept_signal one;
+	while (sent.n < SENT && kept_signal_from_kernel(~0ul, &one))
+		sent.list[sent.n++] = (struct sent){.sig = one.info.si_signo,
+						    .thread = one.thread == SIGNAL_FOR_ANY ? 0 : one.thread,
+						    .info = one.info};
 	for (unsigned i = 0; i < sent.n; i++) {
-		struct sent s = sent.list[i];
-		if (s.thread && s.thread != thread_self()->upper.number)
-			continue; /* its thread ends */
-		s.thread = s.thread ? 1 : 0;
-		sent.list[n++] = s;
+		const struct sent *s = &sent.list[i];
+		kept_signal_to_kernel(
+			&(struct kept_signal){.thread = s->thread ? s->thread : SIGNAL_FOR_ANY, .info = s->info});
 	}
-	sent.n = n;
-	return write(fd, &n, sizeof(n)) == (ssize_t)sizeof(n) &&
-	       write(fd, sent.list, n * sizeof(sent.list[0])) == (ssize_t)(n * sizeof(sent.list[0]));
-}
-
-bool sent_signals_inherit(int fd)
-{
-	uint32_t n;
-	sent.begun = true;
-	if (io_read_all(fd, &n, sizeof(n)) || n > SENT || io_read_all(fd, sent.list, n * sizeof(sent.list[0])))
-		return false;
-	sent.n = n;
-	return true;
+	if (sent.n)
+		recording_file_save("signals", sent.list, sent.n * sizeof(sent.list[0]));
 }
 
 void sent_signals_save(void)
@@ -172,11 +177,11 @@ void sent_signals_restore(void)
 	for (unsigned i = 0; i < sent.n; i++) {
 		struct sent *s = &sent.list[i];
 		struct thread *t = s->thread ? threads_find(s->thread) : NULL;
-		if (s->info.si_code <= 0)
+		if (s->info.si_code <= 0 && !s->info.si_pid)
 			s->info.si_pid = lower.upper.pid;
 		if (t)
 			queued_to_mark(&s->info);
-		if ((!s->thread || t) && !ignored(s->sig))
+		if (waits(s->sig, s->thread))
 			signal_keep(s->sig, &s->info, t);
 	}
 	signal_to_kernel(signals_wait_in_kernel() & thread_self()->upper.sigmask);

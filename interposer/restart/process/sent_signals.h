@@ -9,7 +9,5 @@ void sent_signals_delivered(int sig);
 /* At the cut: writes them down, for restarts of the branch; makes them pending. */
 void sent_signals_save(void);
 void sent_signals_restore(void);
-/* In a child, which has none; over execve(2), where those of the process and of the calling thread stay. */
-void sent_signals_in_child(void);
-bool sent_signals_hand_on(int fd);
-bool sent_signals_inherit(int fd);
+/* At the start of a recording, before it hears signals: writes down those that wait since the program before. */
+void sent_signals_left(void);

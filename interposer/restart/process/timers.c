@@ -59,7 +59,7 @@ static struct timeval left(const struct timeval *value, const struct timeval *in
 	return (struct timeval){.tv_sec = (time_t)(us / 1000000), .tv_usec = (suseconds_t)(us % 1000000)};
 }
 
-/* The timers of a branch were set when it began. */
+/* Timers of a branch, or of an earlier program of the process, were set when it began. */
 static void begin(void)
 {
 	if (timers.begun)
@@ -74,17 +74,6 @@ static void begin(void)
 static bool runs(int i)
 {
 	return timers.set[i].it_value.tv_sec || timers.set[i].it_value.tv_usec;
-}
-
-bool timers_run(void)
-{
-	begin();
-	for (int i = 0; i < TIMERS; i++) {
-		const struct itimerval *t = &timers.set[i];
-		if (runs(i) && (t->it_interval.tv_sec || t->it_interval.tv_usec || !timers.heard[i]))
-			return true;
-	}
-	return false;
 }
 
 void timers_save(uint64_t now)
@@ -114,6 +103,16 @@ void timers_look(void *out)
 		if ((t->it_interval.tv_sec || t->it_interval.tv_usec) && !t->it_value.tv_sec && !t->it_value.tv_usec)
 			t->it_value.tv_usec = 1;
 	}
+}
+
+void timers_left(void)
+{
+	bool any = false;
+	timers_look(timers.set);
+	for (int i = 0; i < TIMERS; i++)
+		any |= runs(i);
+	if (any)
+		recording_file_save("timers", timers.set, sizeof(timers.set));
 }
 
 void timers_from(const void *in)

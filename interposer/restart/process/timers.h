@@ -9,8 +9,8 @@ void timers_delivered(int sig);
  * branch. */
 void timers_save(uint64_t now_ns);
 void timers_restore(void);
-/* Does a timer run? */
-bool timers_run(void);
+/* At the start of a recording: writes down the timers that the program before has set. */
+void timers_left(void);
 /* The timers as the kernel has them now, 3 * 32 bytes, and back. */
 void timers_look(void *out);
 void timers_from(const void *in);

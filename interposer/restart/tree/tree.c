@@ -24,8 +24,6 @@
 #include "restart/copies/mapped_files.h"
 #include "restart/base/open_table.h"
 #include "restart/memory/shared_again.h"
-#include "restart/process/sent_signals.h"
-#include "restart/process/timers.h"
 #include "restart/tree/tree_born.h"
 #include "restart/base/tree_fds.h"
 #include "restart/sockets/socket_streams.h"
@@ -127,7 +125,7 @@ static int state_file(bool table)
 	if (fd < 0 || write(fd, &head, sizeof(head)) != (ssize_t)sizeof(head) ||
 	    write(fd, &open_table, sizeof(open_table)) != (ssize_t)sizeof(open_table) ||
 	    (table && (!sockets_hand_on(fd) || !mapped_files_hand_on(fd) || !attributes_hand_on(fd) ||
-		       !identity_logged_hand_on(fd) || !file_locks_hand_on(fd) || !sent_signals_hand_on(fd))) ||
+		       !identity_logged_hand_on(fd) || !file_locks_hand_on(fd))) ||
 	    lseek(fd, 0, SEEK_SET))
 		live_refuse("its open files cannot be passed to the next process: %s", strerror(errno));
 	return fd;
@@ -148,7 +146,7 @@ static void read_given(void)
 	if (io_read_all(fd, &given, sizeof(given)) || given.magic != STATE_MAGIC_TREE ||
 	    given.size != sizeof(open_table) || (given.base && io_read_all(fd, &open_table, sizeof(open_table))) ||
 	    (given.base && (!sockets_inherit(fd) || !mapped_files_inherit(fd) || !attributes_inherit(fd) ||
-			    !identity_logged_inherit(fd) || !file_locks_inherit(fd) || !sent_signals_inherit(fd))))
+			    !identity_logged_inherit(fd) || !file_locks_inherit(fd))))
 		live_refuse("the files that it had open at its start cannot be read");
 	close(fd);
 	open_table.begun = false;
@@ -268,7 +266,6 @@ static void make(const char **v, unsigned n, long sends, bool table)
 		tree_share_in_child();
 		attributes_in_child();
 		file_locks_in_child();
-		sent_signals_in_child();
 		become(v + 4, n - 4, table);
 	}
 	if (table) {
@@ -324,8 +321,6 @@ static void next(void)
 	unsigned n = read_words("next", v, WORDS);
 	if (!n)
 		return;
-	if (timers_run())
-		live_refuse("it had a running timer when it called execve(2)");
 	mapped_files_gone();
 	tree_share();
 	for (unsigned fd = 0; fd < NUMBERS; fd++)

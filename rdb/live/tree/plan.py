@@ -159,7 +159,7 @@ def plan_tree(
 
 def _refuse_earlier_children(top: RankRecording, event: int) -> None:
     """Refuses living children of the programs that this process ran before (execve)."""
-    at_ns = top.event(event).at_ns if event else 0
+    at_ns = top.event(event).at_ns
     for folder in folders_before(top.path):
         for number in child_numbers(folder):
             name = f"{top.name}, a child {number} of the program before"
@@ -304,11 +304,15 @@ def _check_connection(
 def _signals(tree: Tree, places: dict[Node, int], lives: list[Node]) -> Iterator[str]:
     """A line for each signal that one process has sent and another has not received at the cut.
 
-    Those that a process has sent to itself wait again (restart/process/sent_signals.h).
+    Those that a process has sent to itself, or that waited when its program began, wait again
+    (restart/process/sent_signals.h).
     """
     known: set[tuple[Node, int]] = set()
     for sender, where, at_ns, whom, which in tree.signals:
         if where > places[sender] or whom not in lives or not which or sender is whom:
+            continue
+        program = _program(whom, places)
+        if program and at_ns < whom.programs[program].event(0).at_ns:
             continue
         begun = begun_ns(sender, where)
         # the answer of a call that had begun by then may be logged later
