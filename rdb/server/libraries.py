@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+from rdb.server.pages import Pages
+
 _AT_PHDR, _AT_PHNUM = 3, 5
 _PT_DYNAMIC, _PT_PHDR = 2, 6
 _DT_NULL, _DT_DEBUG = 0, 21
@@ -21,6 +23,7 @@ Read = Callable[[int, int], bytes]
 class Libraries:
     def __init__(self, read: Read, auxv: bytes) -> None:
         self._read = read
+        self._pages = Pages(read)
         self._known: tuple[int, int] | None = None  # serial and hash of the last state asked for
         self._debug = self._find(dict(_DYN.iter_unpack(auxv[: len(auxv) // 16 * 16])))
 
@@ -28,14 +31,16 @@ class Libraries:
         """A hash of the list in the present state, which has the number SERIAL; 0 for a static
         program."""
         if self._known is None or self._known[0] != serial:
-            self._known = serial, self._hash()
+            self._known = serial, self._hash(serial)
         return self._known[1]
 
-    def _hash(self) -> int:
+    def _hash(self, serial: int) -> int:
         entries: list[tuple[int, ...]] = []
-        place = self._word(self._debug + 8) if self._debug else 0
+        place = 0
+        if self._debug:
+            place = int.from_bytes(self._pages.read(serial, self._debug + 8, 8), "little")
         while place and len(entries) < _MAX:
-            data = self._read(place, _LINK.size)
+            data = self._pages.read(serial, place, _LINK.size)
             if len(data) < _LINK.size:
                 break
             base, name, _, following, _ = _LINK.unpack(data)
@@ -65,6 +70,3 @@ class Libraries:
             if tag == _DT_NULL:
                 break
         return 0
-
-    def _word(self, addr: int) -> int:
-        return int.from_bytes(self._read(addr, 8), "little")

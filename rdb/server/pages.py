@@ -1,4 +1,4 @@
-"""Memory of the present stop by whole pages: GDB reads it in many small pieces."""
+"""Memory of the present stop by whole pages: it is read in many small pieces."""
 
 from __future__ import annotations
 
