@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "arch/machine.h"
 #include "base/descriptors.h"
+#include "base/lower.h"
 
 enum { BY_DESCRIPTOR = 32 };
 
@@ -43,12 +44,9 @@ int program_open(int dir, const char *path, int flags)
 	return rc ? rc : lower_fd(fd);
 }
 
-int program_find(const char *name)
+static int find_in(const char *dirs, const char *name)
 {
-	const char *dirs = getenv("PATH");
-	if (strchr(name, '/'))
-		return program_open(AT_FDCWD, name, 0);
-	for (const char *d = dirs ? dirs : "/bin:/usr/bin"; *d;) {
+	for (const char *d = dirs; *d;) {
 		size_t n = strcspn(d, ":");
 		char try[PATH_MAX];
 		if ((size_t)snprintf(try, sizeof(try), "%.*s%s%s", (int)n, d, n ? "/" : "", name) < sizeof(try)) {
@@ -59,6 +57,15 @@ int program_find(const char *name)
 		d += n + (d[n] == ':');
 	}
 	return -ENOENT;
+}
+
+int program_find(const char *name)
+{
+	const char *dirs = getenv("PATH");
+	if (strchr(name, '/'))
+		return program_open(AT_FDCWD, name, 0);
+	int fd = lower.opt.path ? find_in(lower.opt.path, name) : -ENOENT;
+	return fd >= 0 ? fd : find_in(dirs ? dirs : "/bin:/usr/bin", name);
 }
 
 int program_path(int fd, char path[4096])

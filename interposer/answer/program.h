@@ -12,7 +12,7 @@ struct script {
 
 /* Opens by the arguments of execveat(2); AT_FDCWD and no flags: execve(2).  An O_PATH descriptor or -errno. */
 int program_open(int dir, const char *path, int flags);
-/* Opens by a name; without a slash it is searched for in PATH, as execvp(3) does. */
+/* Opens by a name; without a slash it is searched for in --path, then in PATH, as execvp(3) does. */
 int program_find(const char *name);
 /* The path that /proc/self/exe will show. 0 or -errno. */
 int program_path(int fd, char path[4096]);

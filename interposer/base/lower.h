@@ -39,6 +39,7 @@ struct options {
 	long slice_ms;       /* a computing thread gives way after this long if another one waits */
 	bool chaos;          /* record: threads are late at random (task/chaos.h) */
 	const char *exe;     /* the program's file, if argv[0] is not its name */
+	const char *path;    /* where else than in PATH it is looked for */
 	int exe_fd;          /* descriptor of exe; 0: not given */
 	struct limit checkpoint_every, keep, log_budget;
 	bool order;          /* record: do not log the payloads of messages (crossing/order.h) */

@@ -56,6 +56,16 @@ def test_spawned_processes_are_ranks_of_the_job(build: Build, tmp_path: Path) ->
     replace(job, ranks=4).expect_equal()
 
 
+def test_a_spawned_program_is_looked_for_where_the_info_says(build: Build, tmp_path: Path) -> None:
+    program = build("mpi/spawn.c", "-O1")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/away").symlink_to(program)
+    job = record(tmp_path, 2, program, "alone", "away", f"/nowhere:{tmp_path}/elsewhere")
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good", "child 0: good", "child 1: good"]
+    replace(job, ranks=4).expect_equal()
+
+
 # Programs of a child: its shell and, in a child of that, the shell's copy and what it becomes.
 @pytest.mark.parametrize(("before", "each"), [("exec ", 2), ("", 3)])
 def test_a_script_around_spawned_processes_keeps_their_world(

@@ -96,6 +96,7 @@ int main(int argc, char **argv)
 {
 	MPI_Comm parent, children, none;
 	int codes[2] = {-1, -1}, *universe, flag;
+	MPI_Info info;
 	char *arguments[] = {"child", "two words", NULL};
 
 	begin(&argc, &argv);
@@ -103,7 +104,11 @@ int main(int argc, char **argv)
 	if (parent != MPI_COMM_NULL)
 		return child(parent, argv);
 	MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag);
-	OK(MPI_Comm_spawn(argc > 2 ? argv[2] : argv[0], arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, codes));
+	OK(MPI_Info_create(&info));
+	if (argc > 3)
+		OK(MPI_Info_set(info, "path", argv[3]));
+	OK(MPI_Comm_spawn(argc > 2 ? argv[2] : argv[0], arguments, 2, info, 0, MPI_COMM_WORLD, &children, codes));
+	OK(MPI_Info_free(&info));
 	CHECK(codes[0] == MPI_SUCCESS && codes[1] == MPI_SUCCESS);
 	together(children, 1, 2, 2);
 	OK(MPI_Comm_disconnect(&children));

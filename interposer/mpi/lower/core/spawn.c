@@ -100,26 +100,35 @@ static void give_back(const struct wrapping *wrap, int processes)
 }
 
 /* Arguments of rdb-exec for command `number`.  The caller frees the returned block; the strings are not copied. */
-static char **wrap_arguments(struct wrapping *wrap, int number, const char *command, char *const *argv)
+static char **wrap_arguments(struct wrapping *wrap, int number, const char *command, char *const *argv, MPI_Info info)
 {
-	static char dir[] = "--dir", spawned[] = "--spawned", appnum[] = "--appnum", end[] = "--", root[] = "/";
+	static char dir[] = "--dir", spawned[] = "--spawned", appnum[] = "--appnum", path[] = "--path", end[] = "--";
+	static char root[] = "/";
 	unsigned n = 0, given = 0;
 	char **list, *text;
+	int found = 0;
 
 	while (argv && argv[given])
 		given++;
-	list = needed(calloc(1, (wrap->count + given + 10) * sizeof(*list) + 16));
+	list = needed(calloc(1, (wrap->count + given + 12) * sizeof(*list) + 16 + MPI_MAX_INFO_VAL + 1));
 	for (unsigned i = 0; i < wrap->count; i++)
 		list[n++] = (char *)wrap->options[i];
 	list[n++] = dir;
 	list[n++] = wrap->off ? root : wrap->job;
-	text = (char *)(list + wrap->count + given + 10);
+	text = (char *)(list + wrap->count + given + 12);
 	if (!wrap->off) {
 		list[n++] = spawned;
 		list[n++] = wrap->first;
 		list[n++] = appnum;
 		list[n++] = text;
 		snprintf(text, 16, "%d", number);
+	}
+	/* MPI-4.0, 11.8.4; the MPI below looks for rdb-exec only */
+	if (info != MPI_INFO_NULL)
+		PMPI_Info_get(info, "path", MPI_MAX_INFO_VAL, text + 16, &found);
+	if (found) {
+		list[n++] = path;
+		list[n++] = text + 16;
 	}
 	list[n++] = end;
 	list[n++] = (char *)command;
@@ -163,7 +172,7 @@ int64_t real_Comm_spawn(const uint64_t *a)
 
 	if (root && count > 0) {
 		wrap_begin(&wrap, count);
-		argv = wrap_arguments(&wrap, 0, (char *)a[0], (char **)a[1]);
+		argv = wrap_arguments(&wrap, 0, (char *)a[0], (char **)a[1], info);
 	}
 	rc = BLOCKING(PMPI_Comm_spawn(wrap.exe, argv, (int)a[2], info, (int)a[4], comm->o.real, &real, codes));
 	if (rc != MPI_SUCCESS)
@@ -195,7 +204,7 @@ int64_t real_Comm_spawn_multiple(const uint64_t *a)
 		wrap_begin(&wrap, processes);
 	for (int i = 0; i < count; i++) {
 		wrapped[i] = wrap.exe;
-		arguments[i] = wrap_arguments(&wrap, i, commands[i], argvs ? argvs[i] : NULL);
+		arguments[i] = wrap_arguments(&wrap, i, commands[i], argvs ? argvs[i] : NULL, infos[i]);
 	}
 	codes = codes_new(processes);
 	rc = BLOCKING(PMPI_Comm_spawn_multiple(count, wrapped, arguments, maxprocs, infos, (int)a[5], comm->o.real,
