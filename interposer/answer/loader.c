@@ -248,7 +248,7 @@ int loader_load(int program, const char *path, const char *called, char **argv, 
 	lower.upper.entry = prog.bias + prog.eh.e_entry;
 	lower.upper.brk = RDB_BRK;
 	lower.upper.mmap_next = RDB_MMAP;
-	lower.upper.mmap_next_32 = 0x40000000;
+	lower.upper.mmap_next_32 = RDB_MMAP_32;
 	lower.upper.scratch_end = RDB_SCRATCH;
 	*why = "its stack cannot be made";
 	rc = map_vdso();

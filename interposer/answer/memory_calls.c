@@ -218,7 +218,7 @@ static long place(struct event *ev, size_t len, uint64_t *at)
 		*at = arena_hinted(A(0), len, low);
 		if (!*at || !(from_log() ? *at == (uint64_t)ev->result : reserve(*at, len) == 0))
 			*at = arena_take(len, low);
-		return *at ? 0 : -ENOMEM;
+		return *at && (*at < RDB_ARENA_END || !(A(2) & PROT_EXEC)) ? 0 : -ENOMEM;
 	}
 	if (*at & (RDB_PAGE - 1) || !rdb_is_upper_range(*at, len))
 		return -EINVAL;

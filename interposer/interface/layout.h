@@ -40,7 +40,8 @@
 #define RDB_SPIN_STUBS_LOW (RDB_COUNTER_STUBS_LOW + RDB_COUNTER_STUBS_BYTES)
 #define RDB_SPIN_STUBS_PROG (RDB_COUNTER_STUBS_PROG - RDB_COUNTER_STUBS_BYTES)
 #define RDB_SPIN_STUBS (RDB_STUBS - RDB_COUNTER_STUBS_BYTES)
-#define RDB_MMAP 0x110000000000ul /* mmap, growing upwards, addresses never reused */
+#define RDB_MMAP 0x110000000000ul /* mmap, growing upwards; addresses are reused only when it has come to the end */
+#define RDB_MMAP_32 0x40000000ul  /* the same for MAP_32BIT */
 #define RDB_MMAP_END 0x12f000000000ul
 #define RDB_STACK_TOP 0x12fff0000000ul
 #define RDB_ARENA_END 0x130000000000ul

@@ -173,26 +173,35 @@ static int last_end(const struct mapping *m, void *arg)
 	return 0;
 }
 
-uint64_t arena_take(size_t len, bool low)
+/* The first place for `len` bytes in [at, end), where nothing is mapped from `free` on.  0: there is none. */
+static uint64_t room(uint64_t at, uint64_t end, uint64_t free, size_t len)
 {
 	/* large areas start on a huge-page boundary, with a gap between any two */
-	const uint64_t align = len >= (2ul << 20) ? (2ul << 20) : RDB_PAGE, end = end_of(low);
-	uint64_t at = (*next_of(low) + align - 1) & ~(align - 1);
+	const uint64_t align = len >= (2ul << 20) ? (2ul << 20) : RDB_PAGE;
+	for (at = (at + align - 1) & ~(align - 1); at < end && len <= end - at;) {
+		uint64_t taken = 0;
+		if (at < free && arena_each_in(at, at + len, last_end, &taken))
+			return 0;
+		if (!taken)
+			return at;
+		at = (taken + RDB_PAGE + align - 1) & ~(align - 1);
+	}
+	return 0;
+}
+
+uint64_t arena_take(size_t len, bool low)
+{
 	if (!ahead.known && arena_each(found, NULL))
 		return 0;
 	ahead.known = true;
-	while (at < ahead.end[low] && len <= end - at) {
-		uint64_t taken = 0;
-		if (arena_each_in(at, at + len, last_end, &taken))
-			return 0;
-		if (!taken)
-			break;
-		at = (taken + RDB_PAGE + align - 1) & ~(align - 1);
+	uint64_t at = room(*next_of(low), end_of(low), ahead.end[low], len);
+	if (!at) { /* from the beginning again: what was unmapped there is room */
+		ahead.end[low] = end_of(low);
+		at = room(low ? RDB_MMAP_32 : RDB_MMAP, end_of(low), end_of(low), len);
 	}
-	if (at > end || len > end - at)
-		return 0;
-	*next_of(low) = at + len + RDB_PAGE;
-	return at;
+	if (at)
+		*next_of(low) = at + len + RDB_PAGE;
+	return at || low ? at : room(RDB_CHOSEN_2, RDB_CHOSEN_2_END, RDB_CHOSEN_2_END, len);
 }
 
 uint64_t arena_hinted(uint64_t hint, size_t len, bool low)
