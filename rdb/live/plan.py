@@ -10,7 +10,7 @@ from rdb.live.cut.where import cut_event, names_an_event
 from rdb.live.cut.worlds import known_worlds, there, world_options
 from rdb.live.files.file_order import FilePlan, copies
 from rdb.live.files.later_files import LaterFiles, lacks_files, later_files
-from rdb.live.files.left_open import earlier_openers
+from rdb.live.files.left_open import begins_with
 from rdb.live.files.mpi_files_begun import has_words
 from rdb.live.refusals.at_event import refused
 from rdb.live.refusals.begun import check_begun
@@ -109,8 +109,8 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
     options = world_options(job, job.ranks)
     for one in job.ranks:
         recording, until = job.rank(one), cut.events[one]
-        earlier = earlier_openers(recording, until)
-        tree = plan_tree(recording, until, of_job=launched, earlier=earlier)
+        programs = begins_with(recording, until)
+        tree = plan_tree(recording, until, of_job=launched, programs=programs)
         if tree is not None:
             for program in tree.tree.top.programs:
                 check_beginning(program, until)

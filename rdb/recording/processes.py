@@ -28,6 +28,7 @@ from rdb.recording.state import ProcessState
 
 _NAME = re.compile(r"(\d+)((?:\.[1-9]\d*)*)(?::([1-9]\d*))?\Z")
 _CHILD = re.compile(r"child-([1-9]\d*)\Z")
+_MPI = re.compile(r"/libmpi(ch|_abi)?\.so")  # rdb's libraries for programs of each family
 _FIRST_SEGMENT = "log-000000.seg"
 
 
@@ -134,7 +135,7 @@ def mpi_process(rank: Process) -> Process:
     found, left = [], [rank]
     while left:
         process = left.pop()
-        if any("/libmpi.so" in path for path in process.main.files):
+        if any(_MPI.search(path) for path in process.main.files):
             found.append(process)
         else:
             left.extend(process.children.values())

@@ -258,32 +258,36 @@ int main(int argc, char **argv)
 
 
 @pytest.mark.parametrize("over", ["mpich", "openmpi"])
+@pytest.mark.parametrize("recorded", ["mpich", "openmpi"])
+@pytest.mark.parametrize("how", ["exec", "child"])
 def test_a_script_gives_each_rank_its_files(
-    over: str, build_text: BuildText, tmp_path: Path
+    how: str, recorded: str, over: str, build_text: BuildText, tmp_path: Path
 ) -> None:
-    """No process has the launcher's 1 and 2 open then."""
-    program, script = build_text("rank", RANK, compiler="mpicc.openmpi"), tmp_path / "script"
+    """No process has the launcher's 1 and 2 open then.  A script that waits for the program goes on
+    with it.
+    """
+    program, script = build_text("rank", RANK, compiler=f"mpicc.{recorded}"), tmp_path / "script"
     (tmp_path / "in").write_text("".join(f"{x}\n" for x in range(1, 21)))
     script.write_text(
-        "#!/bin/sh\nrank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n"
-        f"exec {program} 9<in >out.$rank 2>>err.$rank\n"
+        "#!/bin/sh\nrank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\nexec 9<in >out.$rank 2>>err.$rank\n"
+        + (f"exec {program}\n" if how == "exec" else f"{program}\necho the end $?\n")
     )
     script.chmod(0o755)
     home = tmp_path / "home"
     run = run_rdb(
-        home, tmp_path, "run", "-n", "2", "--name", "job", "--mpi", "openmpi", "--", str(script)
+        *(home, tmp_path, "run", "-n", "2", "--name", "job", "--mpi", recorded, "--", str(script))
     )
     assert run.returncode == 0, run.stderr
     names = [f"{one}.{rank}" for one in ("out", "err") for rank in (0, 1)]
     left = {name: (tmp_path / name).read_text() for name in names}
-    assert left["out.1"].splitlines()[-1] == "420 of 630"
+    assert left["out.1"].endswith("420 of 630\n" + ("the end 0\n" if how == "child" else ""))
     last = open_job(home / "job").rank(1).last_event
     for at in (1, last // 2, last - 3):
         where = ("--rank", "1", "--at", str(at), "--name", "branch", "--mpi", over)
         branch = run_rdb(home, tmp_path, "restart", "job", *where)
         assert branch.returncode == 0, (at, branch.stderr)
         for rank in (0, 1):
-            copies = sorted((home / "branch" / f"rank-{rank}").glob("file-*"))
+            copies = (home / "branch" / f"rank-{rank}").glob("file-*")
             assert {one.name[7:]: one.read_text() for one in copies} == {
                 name: text for name, text in left.items() if name.endswith(str(rank))
             }, at

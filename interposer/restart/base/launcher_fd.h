@@ -4,5 +4,5 @@
 
 /* Moves the descriptor away from the program's numbers, which are closed at the cut, and keeps 1 and 2 open. */
 void launcher_fd_hide(void);
-/* Keeps the descriptor open over execve(2), in the process that the launcher started. */
+/* Keeps the descriptor open over execve(2). */
 void launcher_fd_keep(void);

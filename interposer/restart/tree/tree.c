@@ -188,6 +188,7 @@ static void become(const char **rest, unsigned n, bool table)
 	fcntl(fd, F_SETFD, 0);
 	tree_fds_keep();
 	mapped_files_keep();
+	launcher_fd_keep();
 	traps_set(false);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -327,7 +328,6 @@ static void next(void)
 		if (open_table.number[fd].file && open_table.number[fd].cloexec)
 			open_drop(fd);
 	streams_tell();
-	launcher_fd_keep();
 	become(v, n, true);
 }
 

@@ -307,8 +307,8 @@ class _Processes:
     @property
     def unseen(self) -> set[Opening]:
         """Files that processes wrote to which the restart does not make again."""
-        top = self.tree.top
-        return written_by_others(self.tree, self.made, top.at_ns(self.places[top]))
+        main = self.tree.main
+        return written_by_others(self.tree, self.made, main.at_ns(self.places[main]))
 
     @property
     def inherited(self) -> set[str]:

@@ -1,22 +1,24 @@
-"""Descriptors that an earlier program of a process has left open (execve(2))."""
+"""Descriptors that a program has from an earlier one of its process, or from its parent."""
 
 from __future__ import annotations
 
 from rdb.live.tree.open_files import follow
-from rdb.live.tree.processes import Node, folders_before
+from rdb.live.tree.processes import Node, own_programs
 from rdb.recording import RankRecording
 
 
-def earlier_openers(top: RankRecording, event: int) -> list[RankRecording]:
-    """The programs that the process ran before TOP, oldest first, if TOP has at EVENT what one of
-    them opened; else none.
+def begins_with(main: RankRecording, event: int) -> list[RankRecording]:
+    """The programs of the rank's own process, oldest first, if a restart of MAIN at EVENT has to
+    begin with them: MAIN is a child's program (a script's), or has open what an earlier program of
+    its process opened (execve(2)).  Else none.
     """
-    earlier = [RankRecording(one, top.files_dir, top.name) for one in folders_before(top.path)]
-    earlier.reverse()
-    node, last = Node(0, top.name, [*earlier, top]), len(earlier)
+    programs = own_programs(main)
+    if programs[-1].path != main.path:
+        return programs
+    node = Node(0, main.name, programs)
 
     def held(at: int) -> set[object]:
-        place = node.place(last, at)
+        place = node.place(len(programs) - 1, at)
         return set(follow(node, {node: place}).numbers[node].values())
 
-    return earlier if earlier and held(0) & held(event) else []
+    return programs if len(programs) > 1 and held(0) & held(event) else []

@@ -97,20 +97,21 @@ def plan_tree(
     event: int,
     *,
     of_job: bool = False,
-    earlier: Sequence[RankRecording] = (),
+    programs: Sequence[RankRecording] = (),
 ) -> TreePlan | None:
     """The plan for the rank at EVENT; None: it has no child process there and shares no memory.
 
-    OF_JOB: the rank belongs to an MPI job, whose shared windows the MPI library makes. EARLIER: the
-    process's programs before TOP, oldest first, if the restart has to begin with them. RdbError:
-    something cannot be made again.
+    OF_JOB: the rank belongs to an MPI job, whose shared windows the MPI library makes. PROGRAMS:
+    those of the rank's own process, oldest first, if the restart has to begin with them: TOP may be
+    its last one, or a descendant's. RdbError: something cannot be made again.
     """
     shares = not of_job and shares_memory(top, event)
-    _refuse_earlier_children(top, event)
-    alone = not (shares or earlier or is_born(top.path))
+    if not programs:
+        _refuse_earlier_children(top, event)
+    alone = not (shares or programs or is_born(top.path))
     if alone and not any(True for _ in top.path.glob("child-*")):
         return None
-    tree = Tree(top, earlier)
+    tree = Tree(top, programs)
     _refuse_unknown_sockets(tree)
     places = _cut(tree, event)
     waited = {
@@ -138,13 +139,13 @@ def plan_tree(
             raise _refused(node, places, "its parent has executed another program since (execve)")
     for node, why in reapers_refused(tree, places, lives, ended):
         raise _refused(node, places, why)
-    lines = [line for node in lives for line in _refusals(node, places, of_job, len(lives) == 1)]
-    programs = [
+    lines = [line for node in lives for line in _refusals(tree, node, places, of_job, lives)]
+    begun_programs = [
         (one, places[node] - node.bases[k]) for node in begun for k, one in enumerate(node.programs)
     ]
     lines += [
         f"rank {top.name} cannot be restarted at event {event}, with other processes: {what}"
-        for what, _ in system_v(programs)
+        for what, _ in system_v(begun_programs)
     ]
     lines += _signals(tree, places, lives)
     if lines:
@@ -198,18 +199,19 @@ def _program(node: Node, places: dict[Node, int]) -> int:
 
 
 def _cut(tree: Tree, event: int) -> dict[Node, int]:
-    top = tree.top
-    place = top.place(len(top.programs) - 1, event)
-    least = tree.closed({**dict.fromkeys(tree.nodes, NOT_YET), top: place})
-    if least[top] > place:
+    main = tree.main
+    place = main.place(tree.main_program, event)
+    least = tree.closed({**dict.fromkeys(tree.nodes, NOT_YET), main: place})
+    if least[main] > place:
         raise RdbError(
-            f"rank {top.name} cannot be restarted at event {event}: it depends on what another "
-            "process did later",
-            f"try --at {top.at(least[top])[1]}",
+            f"rank {tree.top.name} cannot be restarted at event {event}: it depends on what "
+            "another process did later",
+            f"try --at {main.at(least[main])[1]}",
         )
-    at_ns = top.at_ns(place)
+    at_ns = main.at_ns(place)
     places = {
-        node: place if node is top else max(least[node], node.by_time(at_ns)) for node in tree.nodes
+        node: place if node is main else max(least[node], node.by_time(at_ns))
+        for node in tree.nodes
     }
     tree.back(places, least)
     return places
@@ -221,15 +223,17 @@ def _refused(node: Node, places: dict[Node, int], why: str) -> RdbError:
     return RdbError(f"{name} cannot be restarted at event {event}: {why}", "choose another event")
 
 
-def _refusals(node: Node, places: dict[Node, int], of_job: bool, alone: bool) -> Iterator[str]:
+def _refusals(
+    tree: Tree, node: Node, places: dict[Node, int], of_job: bool, lives: list[Node]
+) -> Iterator[str]:
     program, event = node.at(places[node])
     recording = node.programs[program]
     yield from refused(recording, event, shares=not of_job, of_tree=True)
     name = f"process {node.name}" if node.parent else f"rank {node.name}"
     at = f"{name} cannot be restarted at event {event}, with other processes"
-    libraries = {1, 2} if node.parent else set() if alone else {2}
+    libraries = {1, 2} if node is not tree.main else set() if len(lives) == 1 else {2}
     if libraries & recording.index.libraries(NEVER):
-        yield f"{at}: it has called {'verbs' if node.parent is None else 'MPI or verbs'}"
+        yield f"{at}: it has called {'verbs' if node is tree.main else 'MPI or verbs'}"
 
 
 def _counting(
@@ -358,9 +362,9 @@ def write_tree(
 ) -> tuple[RankRecording, list[str]]:
     """Writes the directory `tree-R` of rank R, which rdb-exec reads.
 
-    OWN: options for the program of the rank's own process that goes on. COMMON: those for all
-    others. Returns the program that its own process begins with, and the options for it. RdbError:
-    there are more than _ENTRIES processes.
+    OWN: options for the program that the cut is in. COMMON: those for all others. Returns the
+    program that the rank's own process begins with, and the options for it. RdbError: there are
+    more than _ENTRIES processes.
     """
     folder = _folder(branch, rank)
     make_directory(folder)
@@ -467,7 +471,7 @@ class _Writer:
         until = event if program == newest else recording.last_event
         options = ["--restart", str(recording.path), "--at", str(until), "--checkpoint", "0"]
         options += self.common
-        if program == newest and node.parent is None:
+        if program == newest and node is self.plan.tree.main:
             options = list(self.own)
         return [*options, "--tree", self.folder, "--process", f"{self.numbers[node]}-{program}"]
 
@@ -493,9 +497,9 @@ class _Writer:
 
 
 def tree_lines(plan: TreePlan) -> Iterator[str]:
-    """The plan's lines for the user; the first process has a line already."""
+    """The plan's lines for the user; the process of the cut has a line already."""
     for node in plan.made:
-        if node.parent is None:
+        if node is plan.tree.main:
             continue
         if node in plan.lives:
             program, event = node.at(plan.places[node])

@@ -127,9 +127,12 @@ class Taken:
 class Tree:
     """All processes below one process of a rank."""
 
-    def __init__(self, top: RankRecording, earlier: Sequence[RankRecording] = ()) -> None:
-        """TOP: the process's last program; EARLIER: those before it that count, oldest first."""
-        self.top = Node(0, top.name, [*earlier, top], pid=top.known_pid)
+    def __init__(self, main: RankRecording, programs: Sequence[RankRecording] = ()) -> None:
+        """MAIN: the program that the cut is in.  PROGRAMS: those of the rank's own process, oldest
+        first, if the tree begins with them; MAIN may be a descendant's.
+        """
+        programs = programs or [main]
+        self.top = Node(0, str(main.rank), list(programs), pid=programs[-1].known_pid)
         self.nodes = [self.top]
         self.told: dict[Node, int] = {}
         """The place at which its parent received SIGCHLD for it."""
@@ -137,6 +140,12 @@ class Tree:
             self._add_born()
         for node in list(self.nodes):
             self._add(node)
+        self.main, self.main_program = next(
+            (node, number)
+            for node in self.nodes
+            for number, one in enumerate(node.programs)
+            if one.path == main.path
+        )
         self.needs: dict[Node, list[tuple[int, Node, int]]] = defaultdict(list)
         """A place of the node, and another node with the place that it must have reached."""
         self.waited: dict[Node, int] = {}
@@ -417,6 +426,14 @@ def programs_of(folder: Path, files_dir: Path, name: str) -> Iterator[RankRecord
         folder = folder / "exec"
 
 
+def own_programs(program: RankRecording) -> list[RankRecording]:
+    """The programs of the rank's own process, below which PROGRAM ran, oldest first."""
+    top = program.path
+    while top.name == "exec" or top.name.startswith("child-"):
+        top = top.parent
+    return list(programs_of(top, program.files_dir, program.name))
+
+
 def folders_before(top: Path) -> Iterator[Path]:
     """The recordings of the programs that the process of TOP ran before (execve), newest first."""
     while top.name == "exec":
@@ -476,4 +493,4 @@ def _waited_for(record: Record) -> int:
     return info[4]
 
 
-__all__ = ["NOT_YET", "Held", "Node", "Tree", "begun_ns", "forks_of", "programs_of"]
+__all__ = ["NOT_YET", "Held", "Node", "Tree", "begun_ns", "forks_of", "own_programs", "programs_of"]

@@ -238,10 +238,10 @@ def shared_at(
 
     Moves PLACES forward, a little, to events at which these processes can be cut.
     """
-    at_ns = tree.top.at_ns(places[tree.top])
+    at_ns = tree.main.at_ns(places[tree.main])
     having = {node: regions for node in lives if (regions := mapped(node, places[node]))}
     for node in having:
-        if node is not tree.top:
+        if node is not tree.main:
             _check(node, places, at_ns)
             _go_on(tree, node, places)
     having = {node: mapped(node, places[node]) for node in having}
@@ -261,7 +261,7 @@ def shared_at(
             tree, places, "a System V shared memory segment exists that no process has attached"
         )
     since_ns = min(
-        (_waiting_since(node, places[node], at_ns) for node in having if node is not tree.top),
+        (_waiting_since(node, places[node], at_ns) for node in having if node is not tree.main),
         default=at_ns,
     )
     begun_ns = tree.top.programs[0].event(0).at_ns
@@ -272,7 +272,7 @@ def shared_at(
                 (
                     _last_by(node, places[node], since_ns),
                     _last_by(node, places[node], at_ns),
-                    node is not tree.top,
+                    node is not tree.main,
                     at_ns,
                     begun_ns if node.born else 0,
                 ),
@@ -312,7 +312,7 @@ def _waiting_since(node: Node, place: int, at_ns: int) -> int:
 
 
 def _refused(tree: Tree, places: dict[Node, int], why: str) -> RdbError:
-    _, event = tree.top.at(places[tree.top])
+    _, event = tree.main.at(places[tree.main])
     return RdbError(
         f"rank {tree.top.name} cannot be restarted at event {event}: {why}",
         "choose another event",
