@@ -7,7 +7,7 @@ from pathlib import Path
 import deadlines
 import pytest
 from conftest import Build
-from running import DEADLINE_S, BuildText, Running
+from running import DEADLINE_S, BuildText, Running, sums, sums_after
 
 PROGRAM = """
 #include <stdint.h>
@@ -144,3 +144,48 @@ def test_what_dup_has_made(under: str, tmp_path: Path, build: Build, build_text:
     assert (one.process.returncode, said) == (0, "5 3\n"), told
     again = one.rdb("restart", "shares", "--at", "ckpt:1")
     assert (again.returncode, again.stdout) == (0, "5 3\n"), again.stderr
+
+
+# Keeps what the launcher has given it under other numbers, as shells do: 1, and all others, which
+# mean nothing to it, before its own 1 is a file.
+KEEPS = """
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int rank, kept = 0;
+    struct stat st;
+    for (int fd = 3; fd < 60; fd++)
+        if (!fstat(fd, &st) && S_ISSOCK(st.st_mode))
+            kept += fcntl(fd, F_DUPFD, 100) >= 0;
+    dup2(1, 90);
+    close(1);
+    open("said", O_WRONLY | O_CREAT | O_APPEND, 0600);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    dprintf(90, "there %d\\n", kept);
+    while (access("gate", F_OK))
+        usleep(1000);
+    MPI_Barrier(MPI_COMM_WORLD);
+    dprintf(90, "rank %d\\n", rank);
+    puts("to the file");
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
+def test_what_the_launcher_gave_under_other_numbers(
+    mpi: str, tmp_path: Path, build_text: BuildText
+) -> None:
+    program = build_text("keeps", KEEPS, compiler=f"mpicc.{mpi}")
+    one = Running(tmp_path / "home", tmp_path, "keeps", "--mpi", mpi, "-n", "2", "--", str(program))
+    one.until("there")
+    assert sums_after(one, 1) == ["rank 0", "rank 1"]
+    again = one.rdb("restart", "keeps", "--at", "ckpt:1")
+    assert (again.returncode, sums(again.stdout)) == (0, ["rank 0", "rank 1"]), again.stderr
+    assert (tmp_path / "said").read_text() == "to the file\n" * 2

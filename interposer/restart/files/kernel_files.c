@@ -247,9 +247,9 @@ static const char *look_at_new(int fd, struct opened *f, const struct stat *st, 
 	f->dev = st->st_dev;
 	f->ino = st->st_ino;
 	file_numbers_known(&f->dev, &f->ino);
-	if (own_number_is_standard(fd, st)) {
+	f->copy = own_number_standard(fd, st);
+	if (f->copy >= 0) {
 		f->kind = STANDARD;
-		f->copy = fd;
 		return NULL;
 	}
 	if (S_ISFIFO(st->st_mode) && !strncmp(f->path, "pipe:", 5))

@@ -33,6 +33,12 @@ static void mine(int64_t fd, bool is)
 		own.highest = fd;
 }
 
+/* What the launcher has left open stays the launcher's under another number, too (shells keep it so). */
+static void copied(const struct event *ev)
+{
+	mine(ev->result, A(0) >= NUMBERS || own.of[A(0)] != NOT_OWN);
+}
+
 /* A restarted program's descriptors are those that were made again for it. */
 static bool restored(int fd)
 {
@@ -110,9 +116,6 @@ void own_numbers_syscall(const struct event *ev)
 	case SYS_openat:
 	case SYS_openat2:
 	case SYS_creat:
-	case SYS_dup:
-	case SYS_dup2:
-	case SYS_dup3:
 	case SYS_socket:
 	case SYS_accept:
 	case SYS_accept4:
@@ -139,9 +142,12 @@ void own_numbers_syscall(const struct event *ev)
 	case SYS_pidfd_getfd:
 	case SYS_pidfd_open:
 	case SYS_perf_event_open: mine(ev->result, true); break;
+	case SYS_dup:
+	case SYS_dup2:
+	case SYS_dup3: copied(ev); break;
 	case SYS_fcntl:
 		if (A(1) == F_DUPFD || A(1) == F_DUPFD_CLOEXEC)
-			mine(ev->result, true);
+			copied(ev);
 		break;
 	case SYS_ioctl:
 		if ((unsigned)A(1) == TIOCGPTPEER)
@@ -185,7 +191,19 @@ int64_t own_numbers_highest(void)
 	return own.highest;
 }
 
-bool own_number_is_standard(int fd, const struct stat *st)
+static bool is_standard(int which, const struct stat *st)
 {
-	return fd < 3 && st->st_dev == own.standard[fd].dev && st->st_ino == own.standard[fd].ino;
+	return st->st_dev == own.standard[which].dev && st->st_ino == own.standard[which].ino;
+}
+
+int own_number_standard(int fd, const struct stat *st)
+{
+	if (fd < 3 && is_standard(fd, st))
+		return fd;
+	/* a file may be opened again */
+	const bool unique = S_ISFIFO(st->st_mode) || S_ISSOCK(st->st_mode) || isatty(fd);
+	for (int which = 0; unique && which < 3; which++)
+		if (is_standard(which, st))
+			return which;
+	return -1;
 }

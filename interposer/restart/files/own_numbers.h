@@ -21,5 +21,6 @@ void own_numbers_syscall(const struct event *ev);
 
 enum own_number own_number(int fd); /* fd: below NUMBERS (open_table.h) */
 int64_t own_numbers_highest(void);
-/* Is it what the program has inherited under that number? */
-bool own_number_is_standard(int fd, const struct stat *st);
+/* Which of 0 to 2, as the program has inherited them, it is; under another number only a pipe, socket or terminal (shells
+ * keep them so while 1 is redirected).  -1: none. */
+int own_number_standard(int fd, const struct stat *st);
