@@ -128,13 +128,25 @@ bool shared_noted(uint64_t *start, uint64_t *end)
 	return true;
 }
 
-/* Writes through /proc/self/mem (proc(5)), which ignores protection: the program may be allowed to read only, or
- * nothing.  It is opened each time, because a forked replica has memory of its own.  Memory with aliases is written
- * through the memfd: a private mapping must not get its own copy of the page. */
+/* /proc/self/mem (proc(5)) ignores protection: the program may be allowed to read only, or nothing. */
+static int own_memory(void)
+{
+	static int fd = -1;
+	static long of; /* a forked replica has memory of its own */
+	const long self = raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	if (fd >= 0 && of != self)
+		lower_fd_close(fd);
+	if (fd < 0 || of != self)
+		fd = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_RDWR | O_CLOEXEC, 0);
+	of = self;
+	return fd;
+}
+
+/* Memory with aliases is written through the memfd: a private mapping must not get its own copy of the page. */
 void shared_apply(uint64_t addr, const void *data, size_t len)
 {
 	static char was[RDB_PAGE];
-	int mem = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_RDWR | O_CLOEXEC, 0);
+	const int mem = own_memory();
 	for (size_t done = 0; done < len;) {
 		size_t room = RDB_PAGE - (addr + done) % RDB_PAGE, n = len - done < room ? len - done : room;
 		uint64_t offset = addr + done;
@@ -154,15 +166,13 @@ void shared_apply(uint64_t addr, const void *data, size_t len)
 		}
 		done += n;
 	}
-	close(mem);
 }
 
 void shared_force(uint64_t addr, const void *data, size_t len)
 {
-	int fd = descriptor_open(AT_FDCWD, "/proc/thread-self/mem", O_WRONLY | O_CLOEXEC, 0);
+	const int fd = own_memory();
 	if (fd < 0 || pwrite(fd, data, len, (off_t)addr) != (ssize_t)len)
 		rdb_fatal("memory at %#lx cannot be written", (unsigned long)addr);
-	close(fd);
 }
 
 struct comparison {

@@ -82,7 +82,7 @@ NUMBERS = {
     "rdb.coordinate.board._MAGIC": "BOARD_MAGIC",
     "rdb.coordinate.board._VERSION": "BOARD_VERSION",
     "rdb.live.from_checkpoint._MAGIC": "STATE_MAGIC",
-    "rdb.live.files.undone._MAGIC": "UNDO_MAGIC",
+    "rdb.live.files.journals._MAGIC": "UNDO_MAGIC",
     "rdb.live.files.files_before._SIZE_BYTES": "sizeof(struct rdb_note_opened)",
     "rdb.live.files.files_before._HEAD_BYTES": "sizeof(struct rdb_note_was)",
     "rdb.live.files.attributes._HEAD_BYTES": "sizeof(struct rdb_note_attributes)",
@@ -115,12 +115,13 @@ def in_c(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     return dict(zip(expressions, struct.unpack_from(f"<{len(expressions)}Q", data), strict=True))
 
 
-@pytest.mark.parametrize("dotted", ENUMS)
-def test_an_enumeration(dotted: str, in_c: dict[str, int]) -> None:
-    members = {member.name: int(member) for member in of_python(dotted)}
-    assert members == {name: in_c[ENUMS[dotted] + name] for name in members}
+def test_enumerations(in_c: dict[str, int]) -> None:
+    for dotted, prefix in ENUMS.items():
+        members = {member.name: int(member) for member in of_python(dotted)}
+        assert members == {name: in_c[prefix + name] for name in members}, dotted
 
 
-@pytest.mark.parametrize("dotted", NUMBERS)
-def test_a_number(dotted: str, in_c: dict[str, int]) -> None:
-    assert of_python(dotted) == in_c[NUMBERS[dotted]]
+def test_numbers(in_c: dict[str, int]) -> None:
+    assert {dotted: of_python(dotted) for dotted in NUMBERS} == {
+        dotted: in_c[expression] for dotted, expression in NUMBERS.items()
+    }

@@ -26,7 +26,8 @@ void xstate_put(void *into, const void *saved)
 	uint8_t *to = into;
 	const uint8_t *from = saved;
 	const struct xstate_words ours = xstate_words(to), theirs = xstate_words(from);
-	uint64_t in_use = FEATURES_X87_SSE;
+	const size_t whole = ours.extended_size - MAGIC2_LEN;
+	uint64_t in_use = FEATURES_X87_SSE, kept;
 	memcpy(to, from, SW_BYTES);
 	if (ours.extended_size == LEGACY)
 		return;
@@ -38,7 +39,9 @@ void xstate_put(void *into, const void *saved)
 	if (theirs.extended_size > LEGACY)
 		memcpy(&in_use, from + LEGACY, sizeof(in_use));
 	in_use &= ours.features & theirs.features & (FEATURES_X87_SSE | FEATURE_AVX);
-	memset(to + LEGACY, 0, ours.extended_size - MAGIC2_LEN - LEGACY);
+	memcpy(&kept, to + LEGACY, sizeof(kept));
+	in_use |= kept & FEATURE_PKRU;
+	memset(to + LEGACY, 0, (whole < AVX + AVX_LEN ? whole : AVX + AVX_LEN) - LEGACY);
 	memcpy(to + LEGACY, &in_use, sizeof(in_use));
 	if (in_use & FEATURE_AVX)
 		memcpy(to + AVX, from + AVX, AVX_LEN);

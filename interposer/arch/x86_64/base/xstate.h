@@ -18,7 +18,7 @@ struct xstate_words xstate_words(const void *frame);
 /* Size of the vector state in the frame. */
 size_t xstate_len(const void *frame);
 /* Copies the state `saved` (that of a signal frame, complete) into the frame at `into`, whose size and features stay
- * the kernel's.  From another kind of CPU only x87, SSE and AVX are copied; the rest is initialised. */
+ * the kernel's.  From another kind of CPU only x87, SSE and AVX are copied; the rest is initialised, and PKRU stays. */
 void xstate_put(void *into, const void *saved);
 /* As a program begins (arch/x86/kernel/fpu/core.c, fpu__clear_user_states); PKRU stays. */
 void xstate_clear(void *frame);
