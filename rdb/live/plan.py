@@ -10,11 +10,11 @@ from rdb.live.cut.where import cut_event, names_an_event
 from rdb.live.cut.worlds import known_worlds, there, world_options
 from rdb.live.files.file_order import FilePlan, copies
 from rdb.live.files.later_files import LaterFiles, lacks_files, later_files
-from rdb.live.files.left_open import begins_with
 from rdb.live.files.mpi_files_begun import has_words
 from rdb.live.refusals.at_event import refused
 from rdb.live.refusals.begun import check_begun
 from rdb.live.refusals.between import refused_between
+from rdb.live.tree.beginning import begins_with
 from rdb.live.tree.plan import TreePlan, plan_tree, tree_lines
 from rdb.live.verbs.cut import VerbsTraffic
 from rdb.live.verbs.rank import device_name

@@ -1,4 +1,4 @@
-"""Descriptors that a program has from an earlier one of its process, or from its parent."""
+"""Which program a restart of a rank begins with."""
 
 from __future__ import annotations
 
