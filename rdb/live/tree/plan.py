@@ -504,7 +504,8 @@ def tree_lines(plan: TreePlan) -> Iterator[str]:
         if node in plan.lives:
             program, event = node.at(plan.places[node])
             what = node.programs[program].describe(event) if event else "its beginning"
-            yield f"process {node.name}: replay to event {event}, then live, after {what}"
+            name = node.name if node.parent else f"{node.name}:{program + 1}"
+            yield f"process {name}: replay to event {event}, then live, after {what}"
         elif node in plan.zombies:
             yield f"process {node.name}: has ended, its parent has not waited for it yet"
         else:
