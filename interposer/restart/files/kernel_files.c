@@ -247,9 +247,10 @@ static const char *look_at_new(int fd, struct opened *f, const struct stat *st, 
 	f->dev = st->st_dev;
 	f->ino = st->st_ino;
 	file_numbers_known(&f->dev, &f->ino);
-	f->copy = own_number_standard(fd, st);
-	if (f->copy >= 0) {
+	const int standard = own_number_standard(fd, st);
+	if (standard >= 0) {
 		f->kind = STANDARD;
+		f->copy = standard;
 		return NULL;
 	}
 	if (S_ISFIFO(st->st_mode) && !strncmp(f->path, "pipe:", 5))

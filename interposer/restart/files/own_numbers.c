@@ -33,10 +33,11 @@ static void mine(int64_t fd, bool is)
 		own.highest = fd;
 }
 
-/* What the launcher has left open stays the launcher's under another number, too (shells keep it so). */
+/* What the launcher has left open stays the launcher's under another number, too (shells keep it so), unless the program
+ * reads or writes there. */
 static void copied(const struct event *ev)
 {
-	mine(ev->result, A(0) >= NUMBERS || own.of[A(0)] != NOT_OWN);
+	mine(ev->result, A(0) >= NUMBERS || own.of[A(0)] != NOT_OWN || ev->result < 3);
 }
 
 /* A restarted program's descriptors are those that were made again for it. */
