@@ -44,7 +44,7 @@ class Log:
     def __init__(self, path: Path, pid: int, begins_ns: int) -> None:
         path.mkdir(parents=True)
         (path / "log-000000.seg").touch()
-        self.path, self.files_dir, self.name = path, path / "files", "0"
+        self.path, self.files_dir, self.name, self.rank = path, path / "files", "0", 0
         self.meta = {"pid": pid, "argv": ["prog", "arg"]}
         self.entries = [Entry(Kind.START, 0, begins_ns)]
         self.end: Any = None
