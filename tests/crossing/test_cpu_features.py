@@ -232,6 +232,12 @@ int main(void)
 	make(there, 2, 836, 7, 3);
 	xstate_put(here, there);
 	assert(in_use() == 3 && here[AVX] == 0 && here[2431] == 0 && here[2432] == 1);
+	make(here, 1, 2700, 0x2e7, 0x2e7); /* PKRU stays */
+	xstate_put(here, there);
+	assert(in_use() == 0x203 && here[AVX] == 0 && here[2688] == 1 && here[0] == 2);
+	make(here, 1, 2700, 0x2e7, 0xe7);
+	xstate_put(here, there);
+	assert(in_use() == 3 && here[AVX] == 0 && here[2688] == 0);
 	memset(here, 1, SIZE); /* FXSAVE only */
 	xstate_put(here, there);
 	assert(here[0] == 2 && here[SW_BYTES] == 1 && here[LEGACY] == 1);

@@ -40,8 +40,9 @@ void xstate_put(void *into, const void *saved)
 		memcpy(&in_use, from + LEGACY, sizeof(in_use));
 	in_use &= ours.features & theirs.features & (FEATURES_X87_SSE | FEATURE_AVX);
 	memcpy(&kept, to + LEGACY, sizeof(kept));
-	in_use |= kept & FEATURE_PKRU;
-	memset(to + LEGACY, 0, (whole < AVX + AVX_LEN ? whole : AVX + AVX_LEN) - LEGACY);
+	in_use |= kept &= FEATURE_PKRU;
+	/* PKRU lies behind AVX; XRSTOR initialises what is not in use, whatever is there */
+	memset(to + LEGACY, 0, (kept ? AVX + AVX_LEN : whole) - LEGACY);
 	memcpy(to + LEGACY, &in_use, sizeof(in_use));
 	if (in_use & FEATURE_AVX)
 		memcpy(to + AVX, from + AVX, AVX_LEN);
