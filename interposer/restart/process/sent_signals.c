@@ -27,7 +27,7 @@ static struct {
 	struct sent list[SENT]; /* the oldest first */
 } sent;
 
-/* Some signals may have been on the way when a branch, or the program of an earlier one, began. */
+/* Some signals may have been on the way when a branch, or a program after another one of its process, began. */
 static void begin(void)
 {
 	if (sent.begun)
@@ -152,7 +152,8 @@ void sent_signals_syscall(const struct event *ev)
 void sent_signals_left(void)
 {
 	struct kept_signal one;
-	while (sent.n < SENT && kept_signal_from_kernel(~0ul, &one))
+	/* a reminder of the program before is rdb's (SIGNALS_OWN) */
+	while (sent.n < SENT && kept_signal_from_kernel(~BIT(SIGNALS_REMINDER), &one))
 		sent.list[sent.n++] = (struct sent){.sig = one.info.si_signo,
 						    .thread = one.thread == SIGNAL_FOR_ANY ? 0 : one.thread,
 						    .info = one.info};
