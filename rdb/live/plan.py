@@ -49,7 +49,7 @@ class Plan:
     files: FilePlan
     """MPI files."""
     trees: dict[int, TreePlan]
-    """Rank -> the plan of its processes, if it has child processes at the cut."""
+    """Rank -> the plan of its processes, if more than its last program is made again."""
     later: LaterFiles
     """Ordinary files."""
     device: str | None

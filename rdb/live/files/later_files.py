@@ -325,7 +325,7 @@ class _Processes:
 
 
 def _processes(top: RankRecording, event: int, plan: TreePlan | None) -> _Processes | None:
-    """None: the rank has one process with one program."""
+    """None: the rank has no child processes, and a restart begins with its last program."""
     if plan is not None:
         return _Processes(plan.tree, plan.places, plan.made)
     if not event or not any(top.path.glob("child-*")):

@@ -40,7 +40,8 @@ void xstate_put(void *into, const void *saved)
 		memcpy(&in_use, from + LEGACY, sizeof(in_use));
 	in_use &= ours.features & theirs.features & (FEATURES_X87_SSE | FEATURE_AVX);
 	memcpy(&kept, to + LEGACY, sizeof(kept));
-	in_use |= kept &= FEATURE_PKRU;
+	kept &= FEATURE_PKRU;
+	in_use |= kept;
 	/* PKRU lies behind AVX; XRSTOR initialises what is not in use, whatever is there */
 	memset(to + LEGACY, 0, (kept ? AVX + AVX_LEN : whole) - LEGACY);
 	memcpy(to + LEGACY, &in_use, sizeof(in_use));
