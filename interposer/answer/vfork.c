@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,6 +33,7 @@ static int to_parent = -1;
 static struct {
 	pid_t pid; /* 0: none */
 	int memory;
+	int lives; /* its counterpart ends the process */
 } before = {.memory = -1};
 
 int vfork_open(int ends[2])
@@ -53,37 +53,50 @@ int vfork_open(int ends[2])
 }
 
 /* Other threads of the parent run on and store next to what the child stores to.  A process that does nothing keeps the
- * memory as it was, so that the child sends only what it changed itself. */
+ * memory as it was, so that the child sends only what it changed itself.  It ends with the child's end of a socket pair:
+ * a child that has become another user may send it no signal, and its death neither (kill(2)). */
 static void keep_before(void)
 {
-	const pid_t child = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	char path[32];
+	int ends[2];
+	if (vfork_open(ends))
+		return;
 	const long pid = raw_syscall(SYS_clone, 0, 0, 0, 0, 0, 0);
 	if (pid == 0) { /* all signals are blocked; others may wait for the ends of pipes */
-		raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
-		raw_syscall(SYS_close_range, 0, UINT32_MAX, 0, 0, 0, 0);
-		while (raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) == child)
-			raw_syscall(SYS_pause, 0, 0, 0, 0, 0, 0);
+		char byte;
+		raw_syscall(SYS_close_range, 0, ends[0] - 1, 0, 0, 0, 0);
+		raw_syscall(SYS_close_range, ends[0] + 1, UINT32_MAX, 0, 0, 0, 0);
+		raw_syscall(SYS_read, ends[0], (long)&byte, 1, 0, 0, 0);
 		raw_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 	}
-	if (pid < 0)
+	lower_fd_close(ends[0]);
+	if (pid < 0) {
+		lower_fd_close(ends[1]);
 		return;
+	}
 	floors_expect((uint32_t)pid); /* it stores nothing in memory that processes share */
 	before.pid = (pid_t)pid;
+	before.lives = ends[1];
 	snprintf(path, sizeof(path), "/proc/%d/mem", before.pid);
 	before.memory = lower_fd(descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0));
 }
 
-static void drop_before(void)
+static void forget_before(void)
 {
 	if (!before.pid)
 		return;
-	raw_syscall(SYS_kill, before.pid, SIGKILL, 0, 0, 0, 0);
-	while (raw_syscall(SYS_wait4, before.pid, 0, __WALL, 0, 0, 0) == -EINTR)
-		;
 	if (before.memory >= 0)
 		lower_fd_close(before.memory);
+	lower_fd_close(before.lives);
 	before.pid = 0;
+}
+
+static void drop_before(void)
+{
+	const pid_t pid = before.pid;
+	forget_before();
+	while (pid && raw_syscall(SYS_wait4, pid, 0, __WALL, 0, 0, 0) == -EINTR)
+		;
 }
 
 void vfork_child(const int ends[2], bool shared)
@@ -110,9 +123,7 @@ void vfork_forget(void)
 	if (to_parent >= 0)
 		close(to_parent);
 	to_parent = -1;
-	if (before.pid && before.memory >= 0)
-		lower_fd_close(before.memory);
-	before.pid = 0;
+	forget_before();
 }
 
 static bool transfer(int fd, void *data, size_t len, bool out)
