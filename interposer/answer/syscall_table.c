@@ -126,6 +126,22 @@ const struct row *syscall_row(uint64_t nr)
 	return nr < NROWS ? &rows[nr] : nr >= NO_CALLS ? &no_call : NULL;
 }
 
+static const char *const kinds[] = {
+#define NARROW(nm, of_arguments) [NR_##nm] = of_arguments,
+#include "answer/syscall_widths.def"
+#undef NARROW
+};
+
+void syscall_narrow(uint64_t nr, uint64_t args[6])
+{
+	const char *kind = nr < sizeof(kinds) / sizeof(*kinds) ? kinds[nr] : NULL;
+	for (uint64_t *a = args; kind && *kind; kind++, a++) {
+		const uint64_t positive = (uint32_t)*a, negative = (uint64_t)(int32_t)*a;
+		if (*kind != '-' && *a != positive && *a != negative)
+			*a = *kind == 'i' ? negative : positive;
+	}
+}
+
 /* A call that failed with EFAULT may have written to each writable argument, up to the first unmapped page
  * (copy_to_user). */
 static void out_until_fault(struct event *ev)

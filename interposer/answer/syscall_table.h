@@ -27,6 +27,10 @@ struct row {
 /* NULL: not in the table. */
 const struct row *syscall_row(uint64_t nr);
 
+/* Puts what the kernel sees into arguments of 32 bits whose upper half is neither zero nor the sign: it ignores that half.
+ * Programs set the others in both ways, and recordings have them so. */
+void syscall_narrow(uint64_t nr, uint64_t args[6]);
+
 /* Logs the bytes that the call has written, as its row says. */
 void syscall_row_outputs(struct event *ev, const struct row *row);
 

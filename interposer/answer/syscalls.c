@@ -114,6 +114,7 @@ void syscall_event(ucontext_t *uc)
 	enum class class = row ? row->class : UNKNOWN;
 	if (thread_self()->upper.filter && seccomp_forbids(uc, (uint32_t)nr, args))
 		return;
+	syscall_narrow(nr, args);
 	if (lower.mode->cut && lower.mode->cut(uc, (uint32_t)nr, args))
 		return;
 	if (!lower.started && (nr == SYS_clone || nr == SYS_clone3 || nr == SYS_fork || nr == SYS_vfork))
