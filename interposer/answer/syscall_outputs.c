@@ -267,6 +267,13 @@ void out_capget(struct event *ev)
 		out_if(ev, A(1), version == _LINUX_CAPABILITY_VERSION_1 ? 12 : 24);
 }
 
+/* kernel/capability.c, cap_validate_magic: as of capget */
+void out_capset(struct event *ev)
+{
+	if (ev->result == -EINVAL)
+		out_writable(ev, A(0), 4);
+}
+
 void out_robust_list(struct event *ev)
 {
 	if (ev->result)

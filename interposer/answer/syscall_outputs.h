@@ -24,6 +24,7 @@ void out_timer_create(struct event *ev);
 void out_sigtimedwait(struct event *ev);
 void out_getres(struct event *ev);
 void out_capget(struct event *ev);
+void out_capset(struct event *ev);
 void out_robust_list(struct event *ev);
 void out_sched_setattr(struct event *ev);
 void out_getcpu(struct event *ev);

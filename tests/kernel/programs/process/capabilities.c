@@ -19,6 +19,9 @@ int main(void)
 	printf("%x\n", h.version);
 	h.version = 5;
 	SAY(syscall(SYS_capget, &h, d));
+	h.version = 5;
+	SAY(syscall(SYS_capset, &h, d));
+	printf("%x\n", h.version);
 	/* version 1 has one set, which may end where memory ends */
 	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	MUST(page != MAP_FAILED && !munmap(page + 4096, 4096));
