@@ -461,6 +461,8 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 		return -ENOMEM;
 	if (A(2) & ~(uint64_t)(KNOWN | GROWS))
 		return -EINVAL;
+	if (ev->nr == SYS_pkey_mprotect && (int)A(3) != -1)
+		return -EINVAL; /* pkey_alloc gives out no key; -1 is a plain mprotect */
 	shared_sync_before(ev);
 	long rc = 0;
 	if (A(2) & PROT_GROWSDOWN)
@@ -496,10 +498,4 @@ long memory_mlockall(struct event *ev, ucontext_t *uc)
 	if (ev->nr == SYS_munlockall && !replaying()) /* for what mlock(2) has locked */
 		raw_syscall(SYS_munlockall, 0, 0, 0, 0, 0, 0);
 	return ev->nr == SYS_mlockall && (!A(0) || A(0) & ~7ul) ? -EINVAL : 0;
-}
-
-/* pkey_alloc never gives out a key; -1 is a plain mprotect. */
-long memory_pkey_mprotect(struct event *ev, ucontext_t *uc)
-{
-	return (int)A(3) == -1 ? memory_mprotect(ev, uc) : -EINVAL;
 }

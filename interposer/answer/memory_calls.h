@@ -9,7 +9,6 @@ long memory_mremap(struct event *ev, ucontext_t *uc);
 long memory_madvise(struct event *ev, ucontext_t *uc);
 long memory_brk(struct event *ev, ucontext_t *uc);
 long memory_mlockall(struct event *ev, ucontext_t *uc);
-long memory_pkey_mprotect(struct event *ev, ucontext_t *uc);
 
 /* Call when something else, or nothing, is mapped there; when the same mapping holds other bytes. */
 void memory_remapped(uint64_t at, size_t len);

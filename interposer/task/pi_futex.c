@@ -152,6 +152,8 @@ long pi_futex_call(struct event *ev, const uint64_t a[6])
 		if (limit.tv_sec < 0 || limit.tv_nsec < 0 || limit.tv_nsec >= 1000000000)
 			return -EINVAL;
 	}
+	if (a[1] & FUTEX_CLOCK_REALTIME && op != FUTEX_LOCK_PI2)
+		return -ENOSYS;
 	switch (op) {
 	case FUTEX_UNLOCK_PI: r = unlock(word, a); break;
 	case FUTEX_TRYLOCK_PI: r = try_lock(word); break;

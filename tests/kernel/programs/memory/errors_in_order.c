@@ -33,6 +33,12 @@ int main(void)
 	SAY(mprotect((void *)-(long)PAGE, 16, PROT_READ));
 	SAY(mprotect((void *)-(long)PAGE, 0, PROT_READ));
 	SAY(mprotect(p, -1ul, PROT_READ));
+	/* a key that nobody has */
+	SAY(syscall(SYS_pkey_mprotect, p + 1, 0, -1, 15));
+	SAY(syscall(SYS_pkey_mprotect, p, 0, -1, 15));
+	SAY(syscall(SYS_pkey_mprotect, (void *)-(long)PAGE, 16, PROT_READ, 15));
+	SAY(syscall(SYS_pkey_mprotect, p, PAGE, PROT_READ, 15));
+	SAY(syscall(SYS_pkey_mprotect, p, PAGE, PROT_READ | PROT_WRITE, -1));
 
 	OK((long)mremap(p + 2 * PAGE, PAGE, PAGE, 0));
 	OK((long)mremap(p + 2 * PAGE, 4 * PAGE, PAGE, 0));

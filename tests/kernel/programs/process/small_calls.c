@@ -24,6 +24,8 @@ int main(void)
 	SAY(syscall(SYS_ioprio_set, 1, 0, 7 << 13));
 	SAY(syscall(SYS_ioprio_get, 9, 0));
 	SAY(syscall(SYS_arch_prctl, 0x9999, 0));
+	SAY(syscall(SYS_arch_prctl, 0x1001 /* ARCH_SET_GS */, -1ul << 47));
+	SAY(syscall(SYS_arch_prctl, 0x1002 /* ARCH_SET_FS */, (1ul << 47) - 4096));
 	SAY(syscall(SYS_set_tid_address, &cpu) == getpid());
 	SAY(syscall(SYS_set_robust_list, &cpu, 5));
 	return 0;

@@ -40,6 +40,11 @@ int main(void)
 	SAY(syscall(SYS_futex, &word, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL));
 	printf("%x\n", word);
 	SAY(syscall(SYS_futex, &word, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL));
+	SAY(syscall(SYS_futex, &word, FUTEX_LOCK_PI | FUTEX_CLOCK_REALTIME, 0, NULL));
+	SAY(syscall(SYS_futex, &word, FUTEX_TRYLOCK_PI | FUTEX_CLOCK_REALTIME, 0, NULL));
+	SAY(syscall(SYS_futex, &word, FUTEX_UNLOCK_PI | FUTEX_CLOCK_REALTIME, 0, NULL));
+	SAY(syscall(SYS_futex, &word, 13 | FUTEX_CLOCK_REALTIME, 0, NULL));
+	SAY(syscall(SYS_futex, &word, FUTEX_UNLOCK_PI, 0, NULL));
 	word = 0x3ffffffe;
 	SAY(syscall(SYS_futex, &word, FUTEX_LOCK_PI_PRIVATE, 0, NULL));
 	return 0;
