@@ -10,10 +10,11 @@
 #include "task/signals.h"
 #include "task/thread.h"
 
-/* The agent's signals must not come while the kernel has the signal stack of another thread. */
+/* rdb's own signals (those of the agent and of patience.h) must not come while the kernel has the signal stack of another
+ * thread: their frames would lie over what that thread has parked there. */
 static void hold_interrupts(int how)
 {
-	const uint64_t ours = 1ul << (SIGUSR1 - 1) | 1ul << (SIGPROF - 1);
+	const uint64_t ours = 1ul << (SIGUSR1 - 1) | 1ul << (SIGPROF - 1) | 1ul << (SIGVTALRM - 1);
 	raw_syscall(SYS_rt_sigprocmask, how, (long)&ours, 0, 8, 0, 0);
 }
 
