@@ -179,10 +179,12 @@ def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dic
     """Runs rdb-exec --replay, which answers with one JSON line; other output is a failure."""
     if (
         recording.name != str(recording.rank)
-        and recording.last_event < 0
+        and recording.last_event <= 0
+        and not recording.images
         and not recording.state.lives
     ):
-        # Nothing was recorded: ld.so rejected the program, or the child was killed at once.
+        # Nothing was recorded: ld.so rejected the program, or the child was killed at once, if only while
+        # it wrote the image of event 0.
         return {"ok": True, "events": 0, "hashes": 0, "hash": None}
     line = [
         str(rdb_exec_path()),
