@@ -183,8 +183,8 @@ def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dic
         and not recording.images
         and not recording.state.lives
     ):
-        # Nothing was recorded: ld.so rejected the program, or the child was killed at once, if only while
-        # it wrote the image of event 0.
+        # Nothing was recorded: ld.so rejected the program, or the child was killed at once,
+        # if only while it wrote the image of event 0.
         return {"ok": True, "events": 0, "hashes": 0, "hash": None}
     line = [
         str(rdb_exec_path()),
