@@ -58,7 +58,17 @@ static bool has_avx512(void)
 	return there > 0;
 }
 
+/* Intel SDM vol. 1, 13.6: XGETBV with ECX = 1 returns XINUSE. */
+static bool tells_in_use(void)
+{
+	static int there; /* as above */
+	unsigned a, b, c, d;
+	if (!there)
+		there = __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && a & 4 ? 1 : -1;
+	return there > 0;
+}
+
 void gate_state_begin(struct gate_state *state, uint64_t lower_sp)
 {
-	*state = (struct gate_state){.lower_sp = lower_sp, .avx512 = has_avx512()};
+	*state = (struct gate_state){.lower_sp = lower_sp, .avx512 = has_avx512(), .in_use = tells_in_use()};
 }

@@ -19,6 +19,7 @@ struct gate_state {
 	uint64_t upcall_sp; /* 32: lower stack of the innermost upcall */
 	uint64_t go_on;     /* 40: hot_gate.S: address to which it returns */
 	uint64_t vectors;   /* 48: nonzero: vector state need not be cleared, nothing is recorded */
+	uint64_t in_use;    /* 56: nonzero: XGETBV tells which state components are in use */
 };
 
 static inline uint64_t gate_frame_returns_to(const struct gate_frame *frame)

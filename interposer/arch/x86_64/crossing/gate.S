@@ -10,6 +10,43 @@
 #define VECTORS 0xe7		/* x87, SSE, AVX, AVX-512: the state that a system call would keep */
 #define VECTORS_ROOM 4096
 
+	/* The floating-point environment of the program, below a gate frame.  A callee keeps the control bits of MXCSR and the
+	 * x87 control word, and finds and leaves the x87 registers empty: psABI 3.2.3.  The rest of x87 is whatever the MPI below
+	 * has computed last, which a replay does not compute: it becomes the program's status word and the initial state. */
+#define FLOATS 72
+#define X87_ROOM 8		/* for FNSTENV, whose status word is the second double word */
+
+	.macro FLOATS_KEEP at
+	stmxcsr	\at
+	fnstsw	4+\at
+	.endm
+
+	/* x87 alone; at is a register other than eax, ecx, edx.  XINUSE: Intel SDM vol. 1, 13.6 */
+	.macro X87_BACK at
+	cmpq	$0, IN_USE_TOLD
+	jz	.Lx87_used\@
+	movl	$1, %ecx
+	xgetbv
+	testb	$1, %al
+	jz	.Lx87_done\@
+.Lx87_used\@:
+	fnstcw	6(\at)
+	movl	$1, %eax
+	xorl	%edx, %edx
+	xrstor64 x87_initial(%rip)
+	cmpw	$0x37f, 6(\at)
+	je	.Lx87_status\@
+	fldcw	6(\at)
+.Lx87_status\@:
+	cmpw	$0, 4(\at)
+	je	.Lx87_done\@
+	movzwl	4(\at), %eax
+	fnstenv	X87_ROOM(\at)
+	movw	%ax, X87_ROOM+4(\at)
+	fldenv	X87_ROOM(\at)
+.Lx87_done\@:
+	.endm
+
 /* int64_t gate_entry(uint32_t fn, uint32_t nargs, const uint64_t *args) */
 	FUNCTION gate_entry
 	cmpl	$CLOCK, %edi
@@ -30,7 +67,7 @@ gate_general:
 	movq	LOWER_SP, %rbx
 	pushq	%rbx
 	subq	$64, %rsp
-	stmxcsr	(%rsp)			/* the x87 control word is callee-saved: psABI 3.2.3 */
+	FLOATS_KEEP (%rsp)
 	xorl	%r12d, %r12d
 	cmpl	$CLOCK, %edi
 	jne	3f
@@ -61,13 +98,12 @@ gate_general:
 	movq	%r13, %rsp
 4:
 	ldmxcsr	(%rsp)			/* with the exception flags as they were */
-	addq	$72, %rsp
-	movq	%rbx, LOWER_SP
 	movq	%rax, %r8
 	testq	%r12, %r12
 	jnz	1f
 	cmpq	$0, VECTORS_STAY
 	jne	1f
+	X87_BACK %rsp
 
 	/* vector state as at a fresh start, or a later spill of dead registers would show ours */
 	vzeroall
@@ -81,6 +117,8 @@ gate_general:
 	vpxord	%zmm\n, %zmm\n, %zmm\n
 	.endr
 1:
+	addq	$FLOATS, %rsp
+	movq	%rbx, LOWER_SP
 	popq	%rax
 	wrfsbase %rax
 	POP_KEPT
@@ -139,14 +177,18 @@ gate_clock:
 /* uint64_t gate_upcall(const struct gate_frame *frame, uint64_t fn, const uint64_t args[6]) */
 	FUNCTION gate_upcall
 	PUSH_KEPT
+	pushq	%rdi
 	pushq	UPCALL_SP
 	pushq	LOWER_SP
 	movq	%rsp, UPCALL_SP
 	movq	%rsp, %rax
 	andq	$-64, %rax
 	movq	%rax, LOWER_SP	/* hypercalls of the upcalled function go below us */
-	movq	%rsi, %rax
 	movq	%rdx, %r10
+	leaq	-FLOATS(%rdi), %rbx
+	ldmxcsr	(%rbx)
+	X87_BACK %rbx
+	movq	%rsi, %rax
 	movq	56(%rdi), %rbx		/* the upper rsp at the gate */
 	movq	32+8(%rdi), %rbp	/* its frame pointer: backtraces reach the stub */
 	subq	$RDB_UPCALL_ROOM, %rbx
@@ -190,6 +232,8 @@ gate_upcall_return:
 	cld
 	popq	LOWER_SP
 	popq	UPCALL_SP
+	popq	%rcx
+	FLOATS_KEEP -FLOATS(%rcx)
 	POP_KEPT
 	ret
 	.size gate_upcall, . - gate_upcall
@@ -201,6 +245,10 @@ gate_upcall_return:
 	CLEAR	eax, ebx, ecx, edx, esi, edi, ebp, r8d, r9d, r10d, r12d, r13d, r14d, r15d
 	wrfsbase %rax
 	vzeroall
+	movl	$1, %eax
+	xrstor64 x87_initial(%rip)
+	xorl	%eax, %eax
+	ldmxcsr	mxcsr_initial(%rip)
 	jmp	*%r11
 	.size gate_enter, . - gate_enter
 
@@ -262,6 +310,11 @@ gate_carry_end:
 	.size coroutine_switch, . - coroutine_switch
 
 	.section .rodata
+	.balign 64
+x87_initial:			/* an XSAVE area that says so of each part */
+	.zero	576
+mxcsr_initial:
+	.long	0x1f80
 	.globl gate_code_start, gate_code_end
 	.hidden gate_code_start, gate_code_end
 	.balign 16
