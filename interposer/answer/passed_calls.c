@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include "answer/ioctls.h"
 #include "answer/memory_calls.h"
-#include "answer/memory_limits.h"
+#include "answer/limits.h"
 #include "answer/other_names.h"
 #include "answer/prctl_calls.h"
 #include "answer/proc_files.h"
@@ -58,7 +58,7 @@ static bool futex(struct passed *p, long *made)
 
 static bool limits(struct passed *p, long *made)
 {
-	return memory_limits_call(p->ev->nr, p->a, made);
+	return limits_call(p->ev->nr, p->a, made);
 }
 
 static bool process_settings(struct passed *p, long *made)

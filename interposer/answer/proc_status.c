@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "answer/memory_limits.h"
+#include "answer/limits.h"
 #include "answer/memory_use.h"
 #include "answer/seccomp_calls.h"
 #include "base/descriptor_table.h"
@@ -272,11 +272,12 @@ int proc_status_memory(int fd, const struct status_of *of)
 
 enum { LIMIT_NAME = 26, LIMIT_VALUE = 21 }; /* columns: proc_pid_limits() in fs/proc/base.c */
 
-/* A line about a limit that rdb sets apart (memory_limits.h). */
-static bool is_of_memory_limit(const char *line, const char *end)
+/* A line about a limit that rdb sets apart (limits.h). */
+static bool is_of_limit_apart(const char *line, const char *end)
 {
 	return end - line > LIMIT_NAME + 2 * LIMIT_VALUE &&
-	       (!strncmp(line, "Max address space ", 18) || !strncmp(line, "Max data size ", 14));
+	       (!strncmp(line, "Max address space ", 18) || !strncmp(line, "Max data size ", 14) ||
+		!strncmp(line, "Max file size ", 14));
 }
 
 /* One value of such a line.  False: the kernel has it as the program does. */
@@ -284,7 +285,7 @@ static bool limit_apart(const char *word, uint64_t *known)
 {
 	char *end;
 	const uint64_t value = strtoul(word, &end, 10);
-	*known = memory_limits_known(value);
+	*known = limits_known(value);
 	return end > word && *known != value;
 }
 
@@ -302,7 +303,7 @@ bool proc_status_limits_differ(const char *text)
 	uint64_t known;
 	for (const char *line = text, *end; *line; line = end) {
 		end = line_end(line);
-		if (is_of_memory_limit(line, end) &&
+		if (is_of_limit_apart(line, end) &&
 		    (limit_apart(line + LIMIT_NAME, &known) || limit_apart(line + LIMIT_NAME + LIMIT_VALUE, &known)))
 			return true;
 	}
@@ -313,7 +314,7 @@ void proc_status_limits(int fd, const char *text)
 {
 	for (const char *line = text, *end; *line; line = end) {
 		end = line_end(line);
-		if (is_of_memory_limit(line, end)) {
+		if (is_of_limit_apart(line, end)) {
 			proc_put(fd, line, LIMIT_NAME);
 			put_limit(fd, line + LIMIT_NAME);
 			put_limit(fd, line + LIMIT_NAME + LIMIT_VALUE);

@@ -28,7 +28,7 @@
 #include "answer/other_names.h"
 #include "log/log_writer.h"
 #include "answer/memory_calls.h"
-#include "answer/memory_limits.h"
+#include "answer/limits.h"
 #include "log/meta.h"
 #include "base/handed_on.h"
 #include "base/pids.h"
@@ -214,7 +214,7 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 		traps_set(false); /* else the counter would also trap in programs that it executes */
 		lower.upper.traps = 0;
 		seccomp_leave();
-		memory_limits_leave();
+		limits_leave();
 		lower.ended = true;
 		mode_switch(&mode_pass);
 		rc = filters_to_kernel(thread_self()->upper.filter);

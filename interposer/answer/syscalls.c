@@ -3,7 +3,6 @@
 #include <linux/sched.h>
 #include <sys/syscall.h>
 #include "arch/registers.h"
-#include "task/blocking.h"
 #include "crossing/boundary.h"
 #include "base/descriptors.h"
 #include "base/user.h"
@@ -11,6 +10,7 @@
 #include "answer/attributes.h"
 #include "answer/clock_calls.h"
 #include "answer/ioctls.h"
+#include "answer/file_limit.h"
 #include "answer/kept_files.h"
 #include "answer/other_names.h"
 #include "answer/device_paths.h"
@@ -102,7 +102,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	redirect_followed(ev->nr, a);
 	if (passed_call(&p, &made) || redirect_busy(ev->nr, a, &made))
 		return made;
-	return blocking_syscall(ev->nr, a);
+	return file_limit_call(ev->nr, a);
 }
 
 void syscall_event(ucontext_t *uc)

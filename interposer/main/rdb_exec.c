@@ -39,7 +39,7 @@
 #include "base/pids.h"
 #include "answer/linker_variables.h"
 #include "answer/loader.h"
-#include "answer/memory_limits.h"
+#include "answer/limits.h"
 #include "answer/program.h"
 #include "replay/poll_replay.h"
 #include "restart/copies/own_table.h"
@@ -103,7 +103,7 @@ static int record(char **envp)
 	struct loaded prog;
 	const char *why = NULL;
 	signals_inherit();
-	memory_limits_begin();
+	limits_begin();
 	if (lower.opt.sigmask_given) /* the program before may have locked files */
 		apart_needed();
 	options_make_absolute();

@@ -207,5 +207,7 @@ class writing:
             hint = "set RDB_HOME to a directory you may write to"
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 hint = "make room, or set RDB_HOME to another disk"
+            if error.errno == errno.EFBIG:
+                hint = "raise the limit of the size of files (ulimit -f)"
             where = error.filename2 or error.filename or self._where
             raise Unsupported(f"cannot write {where}: {text}", hint) from error

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "answer/memory_limits.h"
+#include "answer/limits.h"
 #include "restart/base/branch_file.h"
 #include "restart/base/cut.h"
 #include "task/thread.h"
@@ -167,8 +167,8 @@ static void look_at(struct settings *now)
 		struct rlimit *limit = &now->limit[i].now;
 		if (getrlimit(i, limit))
 			continue;
-		limit->rlim_cur = memory_limits_known(limit->rlim_cur);
-		limit->rlim_max = memory_limits_known(limit->rlim_max);
+		limit->rlim_cur = limits_known(limit->rlim_cur);
+		limit->rlim_max = limits_known(limit->rlim_max);
 	}
 	now->mask = (uint32_t)raw_syscall(SYS_umask, 0, 0, 0, 0, 0, 0);
 	raw_syscall(SYS_umask, (long)now->mask, 0, 0, 0, 0, 0);
@@ -231,7 +231,7 @@ void attributes_restore(void)
 			rdb_warn("rank %d: %s cannot be set again: %s", lower.opt.rank, kinds[i].what, strerror(errno));
 	for (unsigned i = 0; i < LIMITS; i++) {
 		const struct rlimit *now = &all.limit[i].now;
-		const long rc = all.limit[i].asked ? memory_limits_set(i, now) : 0;
+		const long rc = all.limit[i].asked ? limits_set(i, now) : 0;
 		if (rc)
 			rdb_warn("rank %d: its resource limit %u (setrlimit(2)) cannot be set again on this machine: "
 				 "%s",
