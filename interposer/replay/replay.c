@@ -103,7 +103,7 @@ static ucontext_t *before_crossing(void)
 	else
 		thread_context(self, &uc);
 	if (!uc_vectors(&uc))
-		context_use_vectors(&uc, &vectors);
+		context_own_vectors(&uc, &vectors, &uc);
 	return &uc;
 }
 

@@ -8,11 +8,9 @@ void context_save(struct context *c, const ucontext_t *uc)
 	memset(c, 0, sizeof(*c));
 	memcpy(c->gregs, uc->uc_mcontext.gregs, sizeof(c->gregs));
 	c->gregs[REG_EFL] &= ~EFLAGS_TF; /* the trap flag is ours, never the program's */
-	if (!uc->uc_mcontext.fpregs) {   /* stopped in a hypercall, which clears the vector state: as at the start of a
-					  * program */
+	if (!uc->uc_mcontext.fpregs) {   /* stopped in a hypercall, which clears the vector state */
 		c->xsave_len = sizeof(c->xsave);
-		*(uint16_t *)c->xsave = 0x37f;         /* x87 control word */
-		*(uint32_t *)(c->xsave + 24) = 0x1f80; /* MXCSR */
+		uc_floats_put(uc, c->xsave);
 		return;
 	}
 	c->xsave_len = (uint32_t)xstate_len(uc->uc_mcontext.fpregs);
@@ -31,6 +29,7 @@ void context_load(ucontext_t *uc, const struct context *c)
 void context_look(ucontext_t *uc, const struct context *c)
 {
 	memcpy(uc->uc_mcontext.gregs, c->gregs, sizeof(uc->uc_mcontext.gregs));
+	memcpy(&uc->__fpregs_mem, c->xsave, sizeof(uc->__fpregs_mem));
 }
 
 void context_own_vectors(ucontext_t *uc, struct context *vectors, const ucontext_t *from)
@@ -44,5 +43,5 @@ void context_own_vectors(ucontext_t *uc, struct context *vectors, const ucontext
 		memcpy(vectors->xsave + SW_BYTES + 8, &features, sizeof(features));
 		memcpy(vectors->xsave + SW_BYTES + 16, &size, sizeof(size));
 	}
-	context_use_vectors(uc, vectors);
+	uc->uc_mcontext.fpregs = (void *)vectors->xsave;
 }

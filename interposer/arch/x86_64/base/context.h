@@ -9,11 +9,6 @@ struct context {
 	uint8_t xsave[8192]; /* standard format (Intel SDM vol. 1, 13.4); at a multiple of 64 */
 };
 
-static inline void context_use_vectors(ucontext_t *uc, struct context *vectors)
-{
-	uc->uc_mcontext.fpregs = (void *)vectors->xsave;
-}
-
 static inline uint64_t context_sp(const struct context *c)
 {
 	return c->gregs[REG_RSP];

@@ -15,9 +15,16 @@ static void kept(ucontext_t *uc, const struct gate_frame *frame)
 	UC_REG(uc, R15) = frame->r15;
 }
 
+static void begin(ucontext_t *uc, const struct gate_frame *frame)
+{
+	const struct gate_floats *floats = (const void *)((const char *)frame - GATE_FLOATS);
+	uc_begin(uc);
+	uc_floats(uc, floats->mxcsr, floats->control, floats->status);
+}
+
 void gate_frame_before(ucontext_t *uc, const struct gate_frame *frame)
 {
-	uc_begin(uc);
+	begin(uc, frame);
 	kept(uc, frame);
 	UC_PC(uc) = gate_frame_asks_at(frame);
 	/* registers of the call itself (gate_call.h); the others are lost */
@@ -37,7 +44,7 @@ void gate_frame_behind(ucontext_t *uc, const struct gate_frame *frame, int64_t r
 
 void gate_frame_behind_upcall(ucontext_t *uc, const struct gate_frame *frame, uint64_t result)
 {
-	uc_begin(uc);
+	begin(uc, frame);
 	UC_PC(uc) = RDB_GATE_CODE + GATE_CODE_UPCALL_RETURN;
 	UC_SP(uc) = (frame->sp - RDB_UPCALL_ROOM) & ~15ul;
 	UC_REG(uc, RBP) = frame->rbp;

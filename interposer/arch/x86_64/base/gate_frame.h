@@ -10,6 +10,13 @@ struct gate_frame {
 	uint64_t fn, nargs, args;
 };
 
+/* The floating-point environment at the call, GATE_FLOATS bytes below the frame; gate.S uses these offsets. */
+struct gate_floats {
+	uint32_t mxcsr;
+	uint16_t status, control; /* of x87 */
+};
+enum { GATE_FLOATS = 72 };
+
 /* One per thread, at the address in its GS base; gate.S uses these offsets. */
 struct gate_state {
 	uint64_t lower_sp;  /* 0: stack pointer at which the next hypercall puts its frame */

@@ -88,10 +88,27 @@ static inline void uc_no_fault(ucontext_t *uc)
 	UC_REG(uc, TRAPNO) = UC_REG(uc, ERR) = 0;
 }
 
+/* What a context without vector state (uc_vectors) has of it. */
+static inline void uc_floats(ucontext_t *uc, uint32_t mxcsr, uint16_t control, uint16_t status)
+{
+	uc->__fpregs_mem.mxcsr = mxcsr;
+	uc->__fpregs_mem.cwd = control;
+	uc->__fpregs_mem.swd = status;
+}
+
+/* Into an XSAVE area of zeros. */
+static inline void uc_floats_put(const ucontext_t *uc, uint8_t *xsave)
+{
+	const uint64_t x87_sse = 3;
+	memcpy(xsave, &uc->__fpregs_mem, sizeof(uc->__fpregs_mem));
+	memcpy(xsave + LEGACY, &x87_sse, sizeof(x87_sse)); /* XSTATE_BV */
+}
+
 static inline void uc_begin(ucontext_t *uc)
 {
 	UC_REG(uc, EFL) = 0x202;   /* IF, and the bit that is always set */
 	UC_REG(uc, CSGSFS) = 0x33; /* 64-bit user code */
+	uc_floats(uc, 0x1f80, 0x37f, 0);
 }
 
 static inline void uc_share(ucontext_t *to, const ucontext_t *from)

@@ -10,19 +10,26 @@
 #define VECTORS 0xe7		/* x87, SSE, AVX, AVX-512: the state that a system call would keep */
 #define VECTORS_ROOM 4096
 
-	/* The floating-point environment of the program, below a gate frame.  A callee keeps the control bits of MXCSR and the
-	 * x87 control word, and finds and leaves the x87 registers empty: psABI 3.2.3.  The rest of x87 is whatever the MPI below
-	 * has computed last, which a replay does not compute: it becomes the program's status word and the initial state. */
+	/* The floating-point environment of the program is kept below the gate frame: MXCSR, x87 status, x87 control.  A callee
+	 * keeps the control bits, and finds and leaves the x87 registers empty: psABI 3.2.3.  The rest of x87 is what the
+	 * library below has computed last, which a replay does not compute, or another thread of a replay, which runs on
+	 * the same carrier: it becomes the initial state with the program's control and status words. */
 #define FLOATS 72
-#define X87_ROOM 8		/* for FNSTENV, whose status word is the second double word */
+#define STATUS 4
+#define CONTROL 6
+#define INITIAL_WORDS 0x37f0000	/* of both, as FNINIT sets them */
+#define ENVIRONMENT 8		/* room for FNSTENV, whose second double word is the status word */
 
 	.macro FLOATS_KEEP at
 	stmxcsr	\at
-	fnstsw	4+\at
+	fnstsw	STATUS+\at
+	fnstcw	CONTROL+\at
 	.endm
 
-	/* x87 alone; at is a register other than eax, ecx, edx.  XINUSE: Intel SDM vol. 1, 13.6 */
+	/* of x87 alone; at is a register other than eax, ecx, edx.  XINUSE: Intel SDM vol. 1, 13.6 */
 	.macro X87_BACK at
+	cmpl	$INITIAL_WORDS, STATUS(\at)
+	jne	.Lx87_used\@
 	cmpq	$0, IN_USE_TOLD
 	jz	.Lx87_used\@
 	movl	$1, %ecx
@@ -30,20 +37,18 @@
 	testb	$1, %al
 	jz	.Lx87_done\@
 .Lx87_used\@:
-	fnstcw	6(\at)
 	movl	$1, %eax
 	xorl	%edx, %edx
 	xrstor64 x87_initial(%rip)
-	cmpw	$0x37f, 6(\at)
-	je	.Lx87_status\@
-	fldcw	6(\at)
-.Lx87_status\@:
-	cmpw	$0, 4(\at)
+	cmpl	$INITIAL_WORDS, STATUS(\at)
 	je	.Lx87_done\@
-	movzwl	4(\at), %eax
-	fnstenv	X87_ROOM(\at)
-	movw	%ax, X87_ROOM+4(\at)
-	fldenv	X87_ROOM(\at)
+	fldcw	CONTROL(\at)
+	movzwl	STATUS(\at), %eax
+	testl	%eax, %eax
+	jz	.Lx87_done\@
+	fnstenv	ENVIRONMENT(\at)
+	movw	%ax, ENVIRONMENT+4(\at)
+	fldenv	ENVIRONMENT(\at)
 .Lx87_done\@:
 	.endm
 

@@ -63,8 +63,10 @@ void registers_get_all(const ucontext_t *uc, struct agent_regs *regs)
 
 	memset(regs, 0, sizeof(*regs));
 	registers_get(uc, &regs->gpr);
-	if (!fp)
+	if (!fp) {
+		uc_floats_put(uc, regs->xsave);
 		return;
+	}
 	regs->xsave_len = xsave_len(fp);
 	memcpy(regs->xsave, fp, regs->xsave_len);
 	memset(regs->xsave + SW_BYTES, 0, SW_LEN); /* fields for the kernel only */
