@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "base/descriptors.h"
 #include "space/aliases.h"
 #include "space/arena.h"
 #include "space/cautions.h"
@@ -159,10 +161,27 @@ void shared_mpi_writes(const struct stat *st)
 	}
 }
 
-/* A second mapping of the file, which stores of the program do not change. */
+/* A descriptor for reading only of what may be sealed, else -1. */
+static int reader(int fd)
+{
+	char link[32];
+	const int seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || seals == F_SEAL_SEAL)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return descriptor_open(AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
+}
+
+/* A second mapping of the file, which stores of the program do not change.  One that could be made writable would
+ * forbid F_SEAL_WRITE (mm/memfd.c, mapping_deny_writable), or be forbidden by it. */
 static long map_file(size_t len, int fd, uint64_t offset)
 {
-	return raw_syscall(SYS_mmap, 0, (long)len, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, (long)offset);
+	const int reads = reader(fd);
+	const long at = raw_syscall(SYS_mmap, 0, (long)len, PROT_READ, MAP_SHARED | MAP_NORESERVE,
+				    reads < 0 ? fd : reads, (long)offset);
+	if (reads >= 0)
+		close(reads);
+	return at;
 }
 
 long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset)

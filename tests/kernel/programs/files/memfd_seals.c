@@ -3,6 +3,27 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+/* A private mapping hinders no seal, whether before or after. */
+static void privately(int before)
+{
+	int fd = memfd_create("private", MFD_ALLOW_SEALING);
+	char *memory = MAP_FAILED;
+
+	MUST(fd >= 0 && write(fd, "first", 6) == 6);
+	if (before) {
+		MUST((memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)) != MAP_FAILED);
+		MUST(pwrite(fd, "later", 6, 0) == 6);
+		puts(memory);
+	}
+	SAY(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE));
+	SAY(pwrite(fd, "x", 1, 0));
+	if (!before)
+		MUST((memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)) != MAP_FAILED);
+	memory[0] = 'F';
+	puts(memory);
+	close(fd);
+}
+
 int main(void)
 {
 	int plain = memfd_create("plain", MFD_CLOEXEC), fd = memfd_create("sealed", MFD_ALLOW_SEALING), again;
@@ -48,5 +69,7 @@ int main(void)
 	SAY(fcntl(again, F_GET_SEALS));
 	SAY(fcntl(open("file", O_CREAT | O_RDWR, 0600), F_GET_SEALS));
 	SAY(memfd_create("x", 0x100));
+	privately(1);
+	privately(0);
 	return 0;
 }
