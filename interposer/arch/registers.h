@@ -38,6 +38,8 @@ static inline bool uc_steps(const ucontext_t *uc);
 /* Of a memory fault: was it a write?  Was it an instruction fetch? */
 static inline bool uc_fault_wrote(const ucontext_t *uc);
 static inline bool uc_fault_fetched(const ucontext_t *uc);
+/* Ends the checks of alignment that the program may have turned on, until its flags are put back. */
+static inline void alignment_checks_off(void);
 /* Clears what the context says about a fault. */
 static inline void uc_no_fault(ucontext_t *uc);
 /* Initialises the context of a thread that starts. */

@@ -129,9 +129,11 @@ static inline void leave_lower(ucontext_t *uc, uint64_t fs)
 
 static void boundary_entry(ucontext_t *uc);
 
-/* True: the signal was sent by kill(2) or similar (sigaction(2), si_code), so it is no fault of the program. */
+/* The kernel hands a handler the flags of the program (arch/x86/kernel/signal.c, handle_signal).
+ * True: the signal was sent by kill(2) or similar (sigaction(2), si_code), so it is no fault of the program. */
 static bool sent(int sig, siginfo_t *info, void *ctx)
 {
+	alignment_checks_off();
 	if (info->si_code > 0 || replaying())
 		return false;
 	source->sent(sig, info, ctx);
@@ -255,6 +257,7 @@ static void (*others[SIGNALS])(siginfo_t *info, ucontext_t *uc);
 static void on_other(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
+	alignment_checks_off();
 	uint64_t fs = enter_lower(uc);
 	others[sig](info, uc);
 	leave_lower(uc, fs);

@@ -12,6 +12,7 @@
 #define UC_RESULT(uc) UC_REG(uc, RAX)
 #define EFLAGS_TF 0x100ul
 #define EFLAGS_RF 0x10000ul
+#define EFLAGS_AC "0x40000"
 
 #define UC_FLAGS(uc) UC_REG(uc, EFL)
 
@@ -66,6 +67,14 @@ static inline const void *uc_vector_state(const ucontext_t *uc)
 static inline void uc_step(ucontext_t *uc, bool on)
 {
 	UC_REG(uc, EFL) = (UC_REG(uc, EFL) & ~(EFLAGS_TF | EFLAGS_RF)) | (on ? EFLAGS_TF : 0);
+}
+
+/* Intel SDM vol. 3, 6.15, "Alignment Check Exception"; below the red zone (ABI, 3.2.2) */
+static inline void alignment_checks_off(void)
+{
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tandl $~" EFLAGS_AC ", (%%rsp)\n\t"
+			 "popfq\n\tlea 128(%%rsp), %%rsp" ::
+				 : "memory", "cc");
 }
 
 static inline bool uc_steps(const ucontext_t *uc)
