@@ -82,6 +82,7 @@ struct thread {
 	struct gate_frame *frame;     /* frame of the hypercall under way; NULL while a system call is answered */
 	struct gate_frame *came_back; /* frame to which its newest upcall has returned, and the result below */
 	uint64_t upcall_result;
+	bool wild; /* the program was interrupted where no code of its own is (boundary_runs_upper) */
 	bool trap_in_flight;
 	bool hot;     /* in a call through hot_gate: whatever needs the program's own registers waits for the trap on
 		       * return */

@@ -105,13 +105,26 @@ void boundary_trap_on_return(void)
 	self->trap_in_flight = true;
 }
 
+/* The code that runs with the program's thread pointer on its way in and out. */
+static bool own_text(uint64_t pc)
+{
+	extern const char __executable_start[], etext[];
+	return pc >= (uint64_t)__executable_start && pc < (uint64_t)etext;
+}
+
+bool boundary_runs_upper(const ucontext_t *uc)
+{
+	return RDB_RUNS_UPPER(UC_PC(uc)) || thread_self()->wild;
+}
+
 /* Every handler runs with the lower thread pointer; the program's is put back at the end. */
 static inline uint64_t enter_lower(const ucontext_t *uc)
 {
 	uint64_t fs = thread_pointer();
 	struct thread *self = thread_self();
 	thread_pointer_set(self->gate.lower_tls);
-	if (RDB_RUNS_UPPER(UC_PC(uc)))
+	self->wild = !RDB_RUNS_UPPER(UC_PC(uc)) && fs != self->gate.lower_tls && !own_text(UC_PC(uc));
+	if (boundary_runs_upper(uc))
 		self->upper.tls = fs;
 	return fs;
 }
@@ -184,25 +197,26 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 	uint64_t fs = enter_lower(uc);
 	uint64_t pc = UC_PC(uc);
 	struct thread *self = thread_self();
+	const bool upper = boundary_runs_upper(uc);
 	if (!serving()) {
 		counter_stub_leave(uc);
 		spin_sites_leave(uc);
 	}
-	if (!RDB_RUNS_UPPER(pc) && self->trap_in_flight && !boundary_in_gate(pc)) {
+	if (!upper && self->trap_in_flight && !boundary_in_gate(pc)) {
 		/* on the last instructions of the way out: go on stepping */
 	} else {
-		bool expected = RDB_RUNS_UPPER(pc) && self->trap_in_flight;
+		bool expected = upper && self->trap_in_flight;
 		if (expected) {
 			self->trap_in_flight = false;
 			uc_step(uc, false);
 		}
 		if (!(lower.mode->trap && lower.mode->trap(info, uc)) && !expected)
 			source->fault(sig, info, uc);
-		if (RDB_RUNS_UPPER(pc)) {
+		if (upper) {
 			if (lower.mode->trapped)
 				lower.mode->trapped(uc);
 		}
-		if (RDB_RUNS_UPPER(pc) && self->deliver) {
+		if (upper && self->deliver) {
 			self->deliver = false;
 			source->deliver(uc);
 		}
@@ -224,8 +238,8 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 	struct thread *self = thread_self();
 	struct gate_frame *outer = self->frame;
 	ucontext_t *before = self->uc;
-	const bool upper = RDB_RUNS_UPPER(
-		UC_PC(uc)); /* else it may be within an event: the counter may trap there, too */
+	/* else it may be within an event: the counter may trap there, too */
+	const bool upper = boundary_runs_upper(uc);
 	if (upper && spin_sites_count) {
 		if (spin_sites_fault(uc)) {
 			leave_lower(uc, fs);

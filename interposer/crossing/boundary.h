@@ -29,6 +29,8 @@ void boundary_forget(void);
 /* Raise SIGTRAP, once, at the first upper instruction (not yet executed) after the present or, if none is going on, the
  * next return of a hypercall or an upcall from the lower half.  Asking twice is asking once. */
 void boundary_trap_on_return(void);
+/* In a handler: was the program interrupted?  A wild jump of its own may have led to any address. */
+bool boundary_runs_upper(const ucontext_t *uc);
 /* pc is a first instruction of the lower half that is reached from upper code. */
 bool boundary_in_gate(uint64_t pc);
 /* True: uc, in lower code, is on its way out, too far for boundary_trap_on_return().  It is made to trap. */

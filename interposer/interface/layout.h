@@ -71,9 +71,9 @@ static inline unsigned long rdb_upper_end(unsigned long at)
 /* Is this an address of the upper half? */
 #define RDB_IS_UPPER(a) (rdb_upper_end((unsigned long)(a)) != 0)
 
-/* Is an instruction at this address the program's?  No code of the lower half is in the kernel's half of the addresses,
- * where a wild jump may lead. */
-#define RDB_RUNS_UPPER(pc) (RDB_IS_UPPER(pc) || (unsigned long)(pc) >> 63)
+/* Is an instruction at this address the program's?  No code of the lower half is where the kernel maps nothing for
+ * programs that do not ask (TASK_SIZE_MAX), and where a wild jump may lead. */
+#define RDB_RUNS_UPPER(pc) (RDB_IS_UPPER(pc) || (unsigned long)(pc) >= 0x7ffffffff000ul)
 
 /* Are all of these? */
 static inline int rdb_is_upper_range(unsigned long at, unsigned long len)

@@ -270,7 +270,7 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 	struct place *p;
 	enum verdict v;
 
-	if (!RDB_RUNS_UPPER(pc)) {
+	if (!boundary_runs_upper(uc)) {
 		if (stepping.running && stepping.single && boundary_in_gate(pc)) {
 			stepping_land(uc);
 			boundary_trap_on_return();
@@ -361,7 +361,7 @@ enum verdict stepping_unfetched(const siginfo_t *info, ucontext_t *uc)
 {
 	const uint64_t pc = uc_pc(uc);
 
-	if (!stepping.running || (uint64_t)info->si_addr != pc || !RDB_RUNS_UPPER(pc) || stepping.temporary ||
+	if (!stepping.running || (uint64_t)info->si_addr != pc || !boundary_runs_upper(uc) || stepping.temporary ||
 	    stepping.single || stepping.over || stepping.finishing || stepping.returning || executable(pc))
 		return NOT_OURS;
 	stepping_text_out(uc);

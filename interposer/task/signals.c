@@ -98,9 +98,10 @@ void signals_bad_frame(ucontext_t *uc)
 void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t pc = UC_PC(uc);
+	const bool upper = boundary_runs_upper(uc);
 	if (source->asks(sig, info, uc))
 		return;
-	if (RDB_RUNS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
+	if (upper && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
 		if (!replaying() && sig == SIGTRAP && info->si_code == TRAP_TRACE)
 			rdb_fatal("the program sets the trap flag to step through itself, which rdb does not support");
 		if (lower.mode->raises && lower.mode->raises(sig, info, uc))
@@ -112,13 +113,13 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 		return;
 	}
 	if (replaying()) {
-		if (RDB_RUNS_UPPER(pc))
+		if (upper)
 			lower.mode->killed(sig, info, uc);
 		else
 			rdb_fatal("signal %d in rdb itself at %#lx, address %p", sig, (unsigned long)pc, info->si_addr);
 		return;
 	}
-	if (RDB_RUNS_UPPER(pc))
+	if (upper)
 		boundary_final_hash();
 	boundary_end(LOG_END_SIGNAL, sig, NULL);
 	/* go back to the instruction, which now kills us: the core is the program's */

@@ -26,11 +26,18 @@ int main(int argc, char **argv)
 		const char *name;
 		const void *at;
 	} ways[] = {
-		{"null", NULL},          {"member", (void *)0x18},
-		{"data", data},          {"constants", text},
-		{"heap", page},          {"made", page},
-		{"none", page},          {"gone", page},
-		{"kernel", (void *)-1L}, {"half", (void *)0xffff800000000000ul},
+		{"null", NULL},
+		{"member", (void *)0x18},
+		{"data", data},
+		{"constants", text},
+		{"heap", page},
+		{"made", page},
+		{"none", page},
+		{"gone", page},
+		{"kernel", (void *)-1L},
+		{"half", (void *)0xffff800000000000ul},
+		{"letters", (void *)0x414141414141ul},
+		{"end", (void *)0x7ffffffff000ul},
 	};
 	struct sigaction sa = {.sa_handler = on_segv};
 

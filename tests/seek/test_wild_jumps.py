@@ -11,7 +11,19 @@ from gdbdriver import QUIET, Gdb, Recorded
 from scenario import go
 
 SOURCE = "wild_jumps.c"
-WAYS = ("null", "member", "data", "constants", "heap", "none", "gone", "kernel", "half")
+WAYS = (
+    "null",
+    "member",
+    "data",
+    "constants",
+    "heap",
+    "none",
+    "gone",
+    "kernel",
+    "half",
+    "letters",
+    "end",
+)
 Jumps = Callable[..., Recorded]
 
 
