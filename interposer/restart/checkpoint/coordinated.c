@@ -44,7 +44,7 @@ static struct {
 	struct board *board;
 	struct board_slot *slot;
 	uint64_t done;              /* newest generation that this rank has dealt with */
-	double cost_s;              /* time that the newest checkpoint took */
+	uint64_t cost_ns;           /* time that the newest checkpoint took */
 	uint64_t held_for, held_ns; /* the generation that it was held for, and how long */
 	struct thread *at_point;    /* at a safe point, where its callbacks have run */
 } own;
@@ -106,7 +106,7 @@ void coordinated_join(void)
 	const uint64_t wanted = board_wanted(own.board);
 	own.done = wanted && board_verdict(own.board, wanted) == BOARD_OPEN ? wanted - 1 : wanted;
 	own.slot->mpi = own.slot->away = own.slot->silent = 0;
-	own.cost_s = 0.1;
+	own.cost_ns = 100000000;
 }
 
 /* Whoever waits for the checkpoint waits for the process that writes it, which may outlive the rank. */
@@ -153,7 +153,7 @@ void coordinated_begin(void)
 		coordinated_join();
 	own_numbers_begin();
 	set_state(BOARD_RUNS);
-	interval_begin(own.cost_s);
+	interval_begin(own.cost_ns);
 }
 
 bool coordinated_due(void)
@@ -232,7 +232,7 @@ void coordinated_told(bool by_timer)
 {
 	if (by_timer) {
 		coordinated_want();
-		interval_begin(own.cost_s);
+		interval_begin(own.cost_ns);
 	}
 }
 
@@ -519,7 +519,7 @@ static bool held(const ucontext_t *uc)
 		own.slot->fork_ns = monotonic_ns() - forking;
 		wait_for_images(generation);
 		own.slot->stood_ns = monotonic_ns() - halt_since_ns();
-		own.cost_s = (double)own.slot->stood_ns / 1e9;
+		own.cost_ns = own.slot->stood_ns;
 	}
 	if (over) {
 		set_state(BOARD_RUNS);
