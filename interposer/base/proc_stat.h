@@ -16,24 +16,29 @@ static inline const char *proc_stat(const char *pid, char *text, size_t size)
 	return name_end ? name_end + 1 : NULL;
 }
 
-/* As in proc_pid_stat(5); 0: unknown. */
-static inline char process_state(uint32_t pid, long *threads)
+struct process_now {
+	char state; /* as in proc_pid_stat(5); 0: unknown */
+	unsigned long user_ticks, system_ticks;
+	long threads;
+};
+
+static inline struct process_now process_now(uint32_t pid)
 {
-	char name[16], text[1024], state;
+	struct process_now now = {0};
+	char name[16], text[1024];
 	snprintf(name, sizeof(name), "%u", pid);
 	const char *fields = proc_stat(name, text, sizeof(text));
-	return fields && sscanf(fields, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
-				&state, threads) == 2
-		       ? state
-		       : 0;
+	if (!fields || sscanf(fields, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %ld",
+			      &now.state, &now.user_ticks, &now.system_ticks, &now.threads) != 4)
+		now.state = 0;
+	return now;
 }
 
 /* A zombie without threads has ended.  One whose first thread alone has ended has others. */
 static inline bool process_ended(uint32_t pid)
 {
-	long threads;
 	if (!pid || raw_syscall(SYS_kill, pid, 0, 0, 0, 0, 0) == -ESRCH)
 		return true;
-	const char state = process_state(pid, &threads);
-	return (state == 'Z' || state == 'X') && threads <= 1;
+	const struct process_now now = process_now(pid);
+	return (now.state == 'Z' || now.state == 'X') && now.threads <= 1;
 }

@@ -16,7 +16,7 @@
 /* In a right: it was handed to a process, which has not seen that yet.  Only seeing it lets the process in. */
 static const uint32_t GIVEN = 1u << 31;
 
-enum { PLACES = 2047, PLACE_BITS = 11, FLOORS = 1 << 16, LOOK_MS = 20, LONGEST_MS = 10000 };
+enum { PLACES = 2047, PLACE_BITS = 11, FLOORS = 1 << 16, LOOK_MS = 20, LONGEST_MS = 10000, TICK_MS = 10 };
 
 struct place {
 	uint32_t pid;    /* 0: free */
@@ -211,11 +211,27 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+/* For how long a process has kept a floor, as the process that waits for it counts: while it wants to run, on a machine
+ * where many do, only what it did run. */
+struct keeps {
+	uint64_t ms, ticks;
+};
+
+static void keeps_longer(struct keeps *k, uint32_t pid, uint64_t passed_ms)
+{
+	const struct process_now now = process_now(pid);
+	const uint64_t ticks = now.user_ticks + now.system_ticks, ran_ms = (ticks - k->ticks) * TICK_MS;
+	const bool wants = now.state == 'R' || now.state == 'D';
+	k->ms += wants && ran_ms < passed_ms ? ran_ms : passed_ms;
+	k->ticks = ticks;
+}
+
 static uint32_t take(struct place *p, uint32_t floor)
 {
 	const uint32_t ours = right_of(p);
 	uint32_t held = 0;              /* who has the floor */
 	uint64_t since = 0, looked = 0; /* since when, without waiting for another; when that was looked at */
+	struct keeps keeps = {0};
 	uint32_t kept = 0;
 	for (uint32_t now; own && (now = right(floor)) != ours;) {
 		/* each time: pass_over() may have meant us, or the process that had the place before us */
@@ -225,23 +241,28 @@ static uint32_t take(struct place *p, uint32_t floor)
 			continue;
 		}
 		struct place *holder = place_of(now);
-		if (now != held)
+		if (now != held) {
 			since = looked = now_ms();
+			keeps.ms = 0;
+		}
 		if (now != held || anew) /* it may have looked for waiting processes just when we were none */
 			notify(holder);
 		held = now;
 		wait_while(&floors->right[floor], now, LOOK_MS); /* signals may end it, again and again */
-		const uint64_t at = now_ms();
-		if (at - looked < LOOK_MS)
+		const uint64_t at = now_ms(), passed = at - looked;
+		if (passed < LOOK_MS)
 			continue;
 		looked = at;
 		const uint32_t other = __atomic_load_n(&holder->waits, __ATOMIC_SEQ_CST);
-		if (other && other != floor + 1)
-			since = at;
-		const bool nobody = lapsed(now);
 		const uint32_t pid = __atomic_load_n(&holder->pid, __ATOMIC_SEQ_CST);
+		keeps_longer(&keeps, pid, passed);
+		if (other && other != floor + 1) {
+			since = at;
+			keeps.ms = 0;
+		}
+		const bool nobody = lapsed(now);
 		const bool unseen = now & GIVEN && at - since >= LOOK_MS; /* it is stopped, or waits for a processor */
-		if ((nobody || unseen || at - since >= LONGEST_MS) && pass_over(floor, now, ours) && !nobody && !unseen)
+		if ((nobody || unseen || keeps.ms >= LONGEST_MS) && pass_over(floor, now, ours) && !nobody && !unseen)
 			kept = pid;
 	}
 	__atomic_store_n(&p->waits, 0, __ATOMIC_SEQ_CST);
@@ -329,9 +350,8 @@ bool floors_has(uint32_t pid)
 static void await_stop(uint32_t pid)
 {
 	const struct timespec pause = {.tv_nsec = 500000};
-	long threads;
 	char state;
-	for (int left = 100; left && (state = process_state(pid, &threads)) && strchr("RSD", state); left--)
+	for (int left = 100; left && (state = process_now(pid).state) && strchr("RSD", state); left--)
 		raw_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
 }
 
