@@ -56,11 +56,26 @@ static int allocate(int fd, size_t len)
 	return rc;
 }
 
+static struct log_segment_header with_check(struct log_segment_header h)
+{
+	h.check = crc32c(0, &h, offsetof(struct log_segment_header, check));
+	return h;
+}
+
+/* A segment gets its name when its header is whole: whoever is killed before has written none. */
+static const char unnamed[] = "segment-new";
+
 static int open_segment(unsigned index, size_t len, uint64_t first_event)
 {
+	const struct log_segment_header h = with_check((struct log_segment_header){
+		.magic = RDB_LOG_MAGIC,
+		.version = RDB_LOG_VERSION,
+		.index = index,
+		.first_event = first_event,
+	});
 	char name[32];
 	snprintf(name, sizeof(name), "log-%06u.seg", index);
-	int fd = private_create(log_.dirfd, name, O_RDWR | O_EXCL);
+	int fd = private_create(log_.dirfd, unnamed, O_RDWR | O_EXCL);
 	if (fd < 0)
 		return fd;
 	fd = lower_fd(fd);
@@ -70,22 +85,20 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		rc = p == MAP_FAILED ? -errno : 0;
 	}
+	if (!rc) {
+		/* no read-ahead on faults: it would fill pages with zeros that are about to be overwritten */
+		madvise(p, len, MADV_RANDOM);
+		memcpy(p, &h, sizeof(h));
+		rc = renameat(log_.dirfd, unnamed, log_.dirfd, name) ? -errno : 0;
+	}
 	if (rc) {
-		unlinkat(log_.dirfd, name, 0);
+		if (p != MAP_FAILED)
+			munmap(p, len);
+		unlinkat(log_.dirfd, unnamed, 0);
 		if (fd >= 0)
 			close(fd);
 		return rc;
 	}
-	/* no read-ahead on faults: it would fill pages with zeros that are about to be overwritten */
-	madvise(p, len, MADV_RANDOM);
-	struct log_segment_header h = {
-		.magic = RDB_LOG_MAGIC,
-		.version = RDB_LOG_VERSION,
-		.index = index,
-		.first_event = first_event,
-	};
-	h.check = crc32c(0, &h, offsetof(struct log_segment_header, check));
-	memcpy(p, &h, sizeof(h));
 	if (log_.base) {
 		/* what is left over stays zero: the reader goes on to the next segment */
 		munmap(log_.base, log_.len);

@@ -52,7 +52,7 @@ def test_replays_in_an_allocation(slurm: Cluster, build: Build) -> None:
     assert done.returncode == 0, done.stderr
     words = ["replay", "replayed", "--verify"]
     here = slurm.head.rdb(*words, env=env)
-    assert here.returncode == 0 and here.stdout.count("agrees") == 2, here.stderr
+    assert here.returncode == 0 and here.stdout.count("agree") == 2, here.stderr
     alone = slurm.head.rdb(*words, "--on", "slurm", env=env)
     assert (alone.returncode, "no allocation" in alone.stderr) == (2, True)
     there = slurm.head.run("salloc", "-Q", "-N2", *slurm.command, *words, "--on", "slurm", env=env)
@@ -81,7 +81,7 @@ def test_mpich_under_srun(slurm: Cluster, build: Build) -> None:
     done = slurm.head.run(*line, build("mpi/ring.c"), env=env)
     assert done.returncode == 0, done.stderr
     verified = slurm.head.rdb("replay", "pmi", "--verify", env=env)
-    assert verified.returncode == 0 and verified.stdout.count("agrees") == 4, verified.stderr
+    assert verified.returncode == 0 and verified.stdout.count("agree") == 4, verified.stderr
 
 
 def test_a_requeued_job_goes_on(slurm: Cluster, build: Build) -> None:
