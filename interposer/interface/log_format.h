@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define RDB_LOG_MAGIC 0x31676f6c62647200ull
-#define RDB_LOG_VERSION 7
+#define RDB_LOG_VERSION 8
 
 struct log_segment_header {
 	uint64_t magic;

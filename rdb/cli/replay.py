@@ -177,14 +177,7 @@ def _replay_from(recording: RankRecording, start: int | None, patience_s: int) -
 
 def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dict[str, Any]:
     """Runs rdb-exec --replay, which answers with one JSON line; other output is a failure."""
-    if (
-        recording.name != str(recording.rank)
-        and recording.last_event <= 0
-        and not recording.images
-        and not recording.state.lives
-    ):
-        # Nothing was recorded: ld.so rejected the program, or the child was killed at once,
-        # if only while it wrote the image of event 0.
+    if recording.is_empty:
         return {"ok": True, "events": 0, "hashes": 0, "hash": None}
     line = [
         str(rdb_exec_path()),

@@ -141,6 +141,17 @@ class RankRecording:
         return -1
 
     @property
+    def is_empty(self) -> bool:
+        """Was nothing recorded of this child?  Then ld.so rejected its program, or it was killed at
+        once, if only while it wrote the image of event 0."""
+        return (
+            self.name != str(self.rank)
+            and self.last_event <= 0
+            and not self.images
+            and not self.state.lives
+        )
+
+    @property
     def settled_event(self) -> int:
         """First event of the last record.  Earlier records do not change; the last one may get more
         repetitions."""

@@ -152,8 +152,10 @@ class Replica:
         """Starts a replica at a checkpoint of the recording; None: the first one.
 
         Raises CannotStart with the replica's own error, VersionMismatch, or RdbError if rdb-exec
-        cannot be executed.
+        cannot be executed or nothing was recorded of this process.
         """
+        if recording.is_empty:
+            raise RdbError(f"process {recording.name} ended before its first event")
         _become_subreaper()
         # Checking 1 GB takes longer than mapping it: this process checks each image once.
         image = _identity(recording, checkpoint)

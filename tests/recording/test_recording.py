@@ -251,7 +251,7 @@ def test_another_version_of_the_log_is_named(recording: RankRecording) -> None:
     data = bytearray(log.read_bytes())
     struct.pack_into("<I", data, 8, 99)
     log.write_bytes(data)
-    with pytest.raises(VersionMismatch, match="log v99, this rdb reads v7"):
+    with pytest.raises(VersionMismatch, match="log v99, this rdb reads v8"):
         list(RankRecording(recording.path, recording.files_dir).records())
 
 

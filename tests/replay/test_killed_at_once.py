@@ -26,10 +26,16 @@ def _as_if_killed(program: RankRecording) -> None:
 
 
 def test_a_child_without_its_first_image(rdb: Rdb, tmp_path: Path) -> None:
-    done = rdb("run", "--name", "job", "--", "sh", "-c", "/bin/true; exit 3")
+    done = rdb("run", "--name", "job", "--", "sh", "-c", "(exit 4); exit 3")
     assert done.returncode == 3, done.stderr
     child = open_job("job").process(0).children[1].programs[-1]
     _as_if_killed(child)
     assert RankRecording(child.path, child.files_dir, child.name).last_event == 0
     replayed = rdb("replay", "job", "--verify")
     assert replayed.returncode == 0, replayed.stderr
+
+    script = tmp_path / "script"
+    script.write_text("where\n")
+    attached = rdb("attach", "job", "--rank", child.name, "-x", script)
+    assert f"process {child.name} ended before its first event" in attached.stderr
+    assert attached.returncode == 1 and "ckpt-" not in attached.stderr
