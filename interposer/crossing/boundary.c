@@ -142,8 +142,9 @@ static inline void leave_lower(ucontext_t *uc, uint64_t fs)
 
 static void boundary_entry(ucontext_t *uc);
 
-/* The kernel hands a handler the flags of the program (arch/x86/kernel/signal.c, handle_signal).
- * True: the signal was sent by kill(2) or similar (sigaction(2), si_code), so it is no fault of the program. */
+/* Comes first in a handler, to which the kernel hands the flags of the program (arch/x86/kernel/signal.c, handle_signal):
+ * ends its checks of alignment.  True: the signal was sent by kill(2) or similar (sigaction(2), si_code), so it is no
+ * fault of the program. */
 static bool sent(int sig, siginfo_t *info, void *ctx)
 {
 	alignment_checks_off();
