@@ -155,9 +155,7 @@ def test_the_plan_names_what_is_rolled_back(rounds: Rounds) -> None:
 
 
 UNNOTED = """
-#include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 int main(void)
 {
@@ -166,23 +164,26 @@ int main(void)
     fflush(stdout);
     while (access("gate", F_OK))
         usleep(1000);
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
     return rename("a", "b") && access("b", F_OK);
 }
 """
 
 
 def test_what_could_not_be_noted_is_said(tmp_path: Path, build_text: BuildText) -> None:
-    """rdb may write no more bytes to a file than the program may."""
+    """A file has the name of the directory in which the changes are noted."""
     program = build_text("unnoted", UNNOTED)
     job = Running(tmp_path / "home", tmp_path, "job", "--", str(program))
     job.until("there")
     taken = job.rdb("checkpoint", "job", "--timeout", "90")
     assert taken.returncode == 0, taken.stderr
+    notes = tmp_path / "home/job/rank-0/undo-1"
+    notes.rename(tmp_path / "notes")
+    notes.touch()
     (tmp_path / "gate").touch()
     told = deadlines.communicate(job.process, DEADLINE_S)[1]
-    assert job.process.returncode == 0 and "cannot be noted: File too large" in told, told
+    assert job.process.returncode == 0 and "cannot be noted: Not a directory" in told, told
+    notes.unlink()
+    (tmp_path / "notes").rename(notes)
     again = job.rdb("restart", "job")
     assert again.returncode == 0 and "rank 0 could not note all" in again.stderr, again.stderr
 
