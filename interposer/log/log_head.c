@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "log/log_head.h"
 #include "log/meta.h"
+#include "log/segment_header.h"
 #include "base/private_file.h"
 #include "base/table.h"
 
@@ -40,9 +41,7 @@ int log_head_write(uint64_t first_event)
 {
 	char path[4096], temp[4096];
 	struct table t = {0};
-	struct log_segment_header h = {
-		.magic = RDB_LOG_MAGIC, .version = RDB_LOG_VERSION, .index = 0, .first_event = first_event};
-	h.check = crc32c(0, &h, offsetof(struct log_segment_header, check));
+	const struct log_segment_header h = segment_header(0, first_event);
 	if ((size_t)snprintf(path, sizeof(path), "%s/log-000000.seg", lower.opt.dir) >= sizeof(path) ||
 	    (size_t)snprintf(temp, sizeof(temp), "%s/log-000000.part", lower.opt.dir) >= sizeof(temp))
 		return -ENAMETOOLONG;

@@ -11,6 +11,7 @@
 #include "log/log_reader.h"
 #include "log/log_segments.h"
 #include "log/log_short.h"
+#include "log/segment_header.h"
 
 static int damaged(struct log_reader *r, size_t off, const char *expected)
 {
@@ -82,7 +83,7 @@ static int map_segment(struct log_reader *r, unsigned index)
 		snprintf(r->error, sizeof(r->error), "log v%u, this rdb reads v%u", h->version, RDB_LOG_VERSION);
 		return -EPROTO;
 	}
-	if (h->check != crc32c(0, h, offsetof(struct log_segment_header, check)) || h->index != index)
+	if (!segment_header_intact(h) || h->index != index)
 		return damaged(r, 0, "an intact segment header");
 	r->off = sizeof(*h);
 	return 0;

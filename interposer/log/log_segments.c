@@ -1,11 +1,9 @@
 #include "log/log_segments.h"
 #include <dirent.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
-#include "base/crc32c.h"
-#include "interface/log_format.h"
+#include "log/segment_header.h"
 
 void segments_find(int dirfd, unsigned *lowest, unsigned *highest)
 {
@@ -42,8 +40,7 @@ bool segment_begun(int dirfd, unsigned index)
 	if (fd < 0)
 		return true; /* the code that maps it says why */
 	got = pread(fd, &h, sizeof(h), 0);
-	bool yes = got > 0 &&
-		   (got != (ssize_t)sizeof(h) || h.check == crc32c(0, &h, offsetof(struct log_segment_header, check)));
+	bool yes = got > 0 && (got != (ssize_t)sizeof(h) || segment_header_intact(&h));
 	if (got == (ssize_t)sizeof(h) && !h.magic && !h.version && !h.check)
 		yes = false;
 	/* a header that is damaged, or lost with more of the file, has records behind it */

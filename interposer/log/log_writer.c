@@ -13,6 +13,7 @@
 #include "log/log_shorten.h"
 #include "log/log_writer.h"
 #include "log/pieces.h"
+#include "log/segment_header.h"
 #include "log/stamp.h"
 #include "base/thread.h"
 #include "base/private_file.h"
@@ -56,23 +57,12 @@ static int allocate(int fd, size_t len)
 	return rc;
 }
 
-static struct log_segment_header with_check(struct log_segment_header h)
-{
-	h.check = crc32c(0, &h, offsetof(struct log_segment_header, check));
-	return h;
-}
-
 /* A segment gets its name when its header is whole: whoever is killed before has written none. */
 static const char unnamed[] = "segment-new";
 
 static int open_segment(unsigned index, size_t len, uint64_t first_event)
 {
-	const struct log_segment_header h = with_check((struct log_segment_header){
-		.magic = RDB_LOG_MAGIC,
-		.version = RDB_LOG_VERSION,
-		.index = index,
-		.first_event = first_event,
-	});
+	const struct log_segment_header h = segment_header(index, first_event);
 	char name[32];
 	snprintf(name, sizeof(name), "log-%06u.seg", index);
 	int fd = private_create(log_.dirfd, unnamed, O_RDWR | O_EXCL);
