@@ -102,7 +102,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	redirect_followed(ev->nr, a);
 	if (passed_call(&p, &made) || redirect_busy(ev->nr, a, &made))
 		return made;
-	return file_limit_call(ev->nr, a);
+	return file_limit_call(ev, a);
 }
 
 void syscall_event(ucontext_t *uc)
