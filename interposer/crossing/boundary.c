@@ -123,7 +123,8 @@ static inline uint64_t enter_lower(const ucontext_t *uc)
 	uint64_t fs = thread_pointer();
 	struct thread *self = thread_self();
 	thread_pointer_set(self->gate.lower_tls);
-	self->wild = !RDB_RUNS_UPPER(UC_PC(uc)) && fs != self->gate.lower_tls && !own_text(UC_PC(uc));
+	if (fs != self->gate.lower_tls) /* else another handler was interrupted, or the lower half in a hypercall */
+		self->wild = !RDB_RUNS_UPPER(UC_PC(uc)) && !own_text(UC_PC(uc));
 	if (boundary_runs_upper(uc))
 		self->upper.tls = fs;
 	return fs;
@@ -137,6 +138,8 @@ static inline void leave_lower(ucontext_t *uc, uint64_t fs)
 		memcpy(&uc->uc_sigmask, &thread_self()->kernel_mask, sizeof(thread_self()->kernel_mask));
 	if (RDB_RUNS_UPPER(UC_PC(uc)))
 		spin_sites_enter(uc);
+	if (fs != thread_self()->gate.lower_tls)
+		thread_self()->wild = false;
 	thread_pointer_set(RDB_RUNS_UPPER(UC_PC(uc)) ? thread_self()->upper.tls : fs);
 }
 
