@@ -71,9 +71,11 @@ static inline unsigned long rdb_upper_end(unsigned long at)
 /* Is this an address of the upper half? */
 #define RDB_IS_UPPER(a) (rdb_upper_end((unsigned long)(a)) != 0)
 
-/* Is an instruction at this address the program's?  No code of the lower half is where the kernel maps nothing for
- * programs that do not ask (TASK_SIZE_MAX), and where a wild jump may lead. */
-#define RDB_RUNS_UPPER(pc) (RDB_IS_UPPER(pc) || (unsigned long)(pc) >= 0x7ffffffff000ul)
+/* TASK_SIZE_MAX of the kernel: no program has memory from here on that does not ask for it. */
+#define RDB_USER_END 0x7ffffffff000ul
+
+/* Is an instruction at this address the program's?  A wild jump of its own may lead behind all code of the lower half. */
+#define RDB_RUNS_UPPER(pc) (RDB_IS_UPPER(pc) || (unsigned long)(pc) >= RDB_USER_END)
 
 /* Are all of these? */
 static inline int rdb_is_upper_range(unsigned long at, unsigned long len)

@@ -16,7 +16,8 @@
 /* In a right: it was handed to a process, which has not seen that yet.  Only seeing it lets the process in. */
 static const uint32_t GIVEN = 1u << 31;
 
-enum { PLACES = 2047, PLACE_BITS = 11, FLOORS = 1 << 16, LOOK_MS = 20, LONGEST_MS = 10000, TICK_MS = 10 };
+enum { PLACES = 2047, PLACE_BITS = 11, FLOORS = 1 << 16, LOOK_MS = 20, LONGEST_MS = 10000 };
+enum { TICK_MS = 10 }; /* USER_HZ, time(7) */
 
 struct place {
 	uint32_t pid;    /* 0: free */
@@ -243,7 +244,7 @@ static uint32_t take(struct place *p, uint32_t floor)
 		struct place *holder = place_of(now);
 		if (now != held) {
 			since = looked = now_ms();
-			keeps.ms = 0;
+			keeps = (struct keeps){0};
 		}
 		if (now != held || anew) /* it may have looked for waiting processes just when we were none */
 			notify(holder);

@@ -7,6 +7,7 @@
 #include "arch/registers.h"
 #include "crossing/boundary.h"
 #include "marks/mark.h"
+#include "task/signal_frame.h"
 #include "task/signals.h"
 #include "task/thread.h"
 
@@ -14,7 +15,7 @@
  * thread: their frames would lie over what that thread has parked there. */
 static void hold_interrupts(int how)
 {
-	const uint64_t ours = 1ul << (SIGUSR1 - 1) | 1ul << (SIGPROF - 1) | 1ul << (SIGVTALRM - 1);
+	const uint64_t ours = BIT(SIGUSR1) | BIT(SIGPROF) | BIT(SIGVTALRM);
 	raw_syscall(SYS_rt_sigprocmask, how, (long)&ours, 0, 8, 0, 0);
 }
 

@@ -6,12 +6,10 @@
 
 #define A(i) (ev->args[i])
 
-static const uint64_t user_end = (1ul << 47) - RDB_PAGE; /* TASK_SIZE_MAX of the kernel */
-
 long call_arch_prctl(struct event *ev, ucontext_t *uc)
 {
 	const uint64_t none = 0;
-	if ((A(0) == ARCH_SET_FS || A(0) == ARCH_SET_GS) && A(1) >= user_end)
+	if ((A(0) == ARCH_SET_FS || A(0) == ARCH_SET_GS) && A(1) >= RDB_USER_END)
 		return -EPERM;
 	switch (A(0)) {
 	case ARCH_SET_FS: thread_self()->upper.tls = A(1); return 0;

@@ -12,7 +12,7 @@
 #define UC_RESULT(uc) UC_REG(uc, RAX)
 #define EFLAGS_TF 0x100ul
 #define EFLAGS_RF 0x10000ul
-#define EFLAGS_AC "0x40000"
+#define EFLAGS_AC 0x40000
 
 #define UC_FLAGS(uc) UC_REG(uc, EFL)
 
@@ -72,9 +72,10 @@ static inline void uc_step(ucontext_t *uc, bool on)
 /* Intel SDM vol. 3, 6.15, "Alignment Check Exception"; below the red zone (ABI, 3.2.2) */
 static inline void alignment_checks_off(void)
 {
-	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tandl $~" EFLAGS_AC ", (%%rsp)\n\t"
-			 "popfq\n\tlea 128(%%rsp), %%rsp" ::
-				 : "memory", "cc");
+	__asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; andl %0, (%%rsp); popfq; lea 128(%%rsp), %%rsp"
+			 :
+			 : "i"(~EFLAGS_AC)
+			 : "memory", "cc");
 }
 
 static inline bool uc_steps(const ucontext_t *uc)

@@ -10,10 +10,10 @@
 #define VECTORS 0xe7		/* x87, SSE, AVX, AVX-512: the state that a system call would keep */
 #define VECTORS_ROOM 4096
 
-	/* The floating-point environment of the program is kept below the gate frame: MXCSR, x87 status, x87 control.  A callee
-	 * keeps the control bits, and finds and leaves the x87 registers empty: psABI 3.2.3.  The rest of x87 is what the
-	 * library below has computed last, which a replay does not compute, or another thread of a replay, which runs on
-	 * the same carrier: it becomes the initial state with the program's control and status words. */
+	/* The program's floating-point environment is kept below the gate frame: MXCSR, x87 status, x87 control (struct
+	 * gate_floats).  A function keeps the control bits and leaves the x87 registers empty: psABI 3.2.3.  What else it
+	 * leaves in x87 would differ in a replay: there the library below does not compute, and other threads of the program
+	 * run on the same carrier.  So x87 returns to its initial state with the program's control and status words. */
 #define FLOATS 72
 #define STATUS 4
 #define CONTROL 6
@@ -316,7 +316,7 @@ gate_carry_end:
 
 	.section .rodata
 	.balign 64
-x87_initial:			/* an XSAVE area that says so of each part */
+x87_initial:			/* an XSAVE area whose header marks each part as initial */
 	.zero	576
 mxcsr_initial:
 	.long	0x1f80
