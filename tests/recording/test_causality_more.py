@@ -9,7 +9,7 @@ import pytest
 from conftest import run_rdb
 
 from rdb.recording import Job, open_job
-from rdb.recording.messages.clocks import Clocks
+from rdb.recording.messages.clocks import Clocks, _Calls
 from rdb.recording.messages.messages import Messages
 from rdb.recording.messages.queues import posted_receives
 from rdb.recording.messages.wait_graph import Call
@@ -53,6 +53,33 @@ def test_fences_order_all_ranks_but_those_that_begin(job: Job) -> None:
         for other in set(range(RANKS)) - {rank}:
             assert clocks.past(rank, first)[other] < fences[other][0] - 1
             assert clocks.past(rank, second)[other] == fences[other][1] - 1
+
+
+def test_communicators_that_are_over_cost_nothing(
+    tmp_path: Path, build: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a communicator whose collectives are over, its last one is known, without a search."""
+    program = str(build("mpi/many_comms.c"))
+    done = run_rdb(tmp_path, tmp_path, "run", "--name", "many", "-n", "2", "--", program)
+    assert done.returncode == 0, done.stderr
+    job = open_job(tmp_path / "many")
+    clocks, searches = Clocks(Messages(job)), 0
+    barriers = [events(job, rank, "Barrier") for rank in range(2)]
+    clocks.past(0, 1)
+    clocks.past(1, 1)
+    by = _Calls.by
+
+    def counted(self: _Calls, event: int) -> int | None:
+        nonlocal searches
+        searches += 1
+        return by(self, event)
+
+    monkeypatch.setattr(_Calls, "by", counted)
+    for own, other in zip(*barriers, strict=True):
+        assert clocks.past(0, own)[1] == other - 1
+        assert clocks.past(0, own - 1)[1] < other - 1
+        assert clocks.past(1, other)[0] == own - 1
+    assert searches < 20 * len(barriers[0])
 
 
 def test_who_has_waited_for_an_epoch_knows_of_it(job: Job) -> None:

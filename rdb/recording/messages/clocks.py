@@ -21,7 +21,8 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate
+from dataclasses import dataclass
+from itertools import accumulate, takewhile
 
 from rdb.recording.log.record import NEVER
 from rdb.recording.messages.messages import Messages
@@ -73,6 +74,53 @@ class _Calls:
         return self.numbers[place - 1] if place else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Collectives of one kind: communicator, flow, root or -1."""
+
+    comm: str
+    flow: Flow
+    root: int
+    calls: _Calls
+
+    @property
+    def first(self) -> int:
+        return self.calls.events[0]
+
+    @property
+    def last(self) -> int:
+        return self.calls.events[-1]
+
+
+class _Spans:
+    """Finds the kinds of which an event has seen some collectives, but not the last one. A program
+    that makes a communicator for each of its files has thousands of kinds, and few at a time. (An
+    interval tree: de Berg et al., "Computational Geometry", 10.1.)"""
+
+    def __init__(self, kinds: list[_Kind]) -> None:
+        self._middle = sorted(kind.first for kind in kinds)[len(kinds) // 2]
+        here = [kind for kind in kinds if kind.first <= self._middle < kind.last]
+        self._by_first = sorted(here, key=lambda kind: kind.first)
+        self._by_last = sorted(here, key=lambda kind: -kind.last)
+        self._before = _spans([kind for kind in kinds if kind.last <= self._middle])
+        self._after = _spans([kind for kind in kinds if kind.first > self._middle])
+
+    def at(self, event: int) -> Iterator[_Kind]:
+        if event < self._middle:
+            yield from takewhile(lambda kind: kind.first <= event, self._by_first)
+            further = self._before
+        else:
+            yield from takewhile(lambda kind: kind.last > event, self._by_last)
+            further = self._after
+        if further is not None:
+            yield from further.at(event)
+
+
+def _spans(kinds: list[_Kind]) -> _Spans | None:
+    kinds = [kind for kind in kinds if kind.first < kind.last]
+    return _Spans(kinds) if kinds else None
+
+
 class Clocks:
     """The clocks of a job.  The log of a rank is read at the first question about it."""
 
@@ -80,7 +128,7 @@ class Clocks:
         self._messages = messages
         self._ranks = tuple(messages.ranks)
         self._heard: dict[int, _Heard] = {}
-        self._calls: dict[int, dict[str, dict[tuple[Flow, int], _Calls]]] = {}
+        self._spans: dict[int, _Spans | None] = {}
 
     def past(self, rank: int, event: int) -> Clock:
         """The vector clock of RANK after the answer of EVENT."""
@@ -135,15 +183,19 @@ class Clocks:
         if rank not in self._heard:
             self._read(rank)
         yield from self._heard[rank].by(event)
+        spans = self._spans[rank]
+        for kind in spans.at(event) if spans is not None else ():
+            number = kind.calls.by(event)
+            assert number is not None
+            yield from self._brought(rank, kind, number)
+
+    def _brought(self, rank: int, kind: _Kind, number: int) -> Iterator[tuple[int, int]]:
+        """(source, its last known interval) from a collective that RANK has completed."""
         communication = self._messages.communication(rank)
-        for name, kinds in self._calls[rank].items():
-            for (flow, root), calls in kinds.items():
-                number = calls.by(event)
-                if number is not None:
-                    for source in self._sources(communication, rank, name, flow, root, number):
-                        interval = self._call(source, name, number)
-                        if interval is not None:
-                            yield source, interval
+        for source in self._sources(communication, rank, kind):
+            interval = self._call(source, kind.comm, number)
+            if interval is not None:
+                yield source, interval
 
     def _call(self, rank: int, name: str, number: int) -> int | None:
         """The interval in which RANK made its NUMBER-th collective on that communicator."""
@@ -153,28 +205,20 @@ class Clocks:
             return None
         return communication.event(calls[number]) - 1
 
-    def _sources(
-        self,
-        communication: RankCommunication,
-        rank: int,
-        name: str,
-        flow: Flow,
-        root: int,
-        number: int,
-    ) -> Iterable[int]:
+    def _sources(self, communication: RankCommunication, rank: int, kind: _Kind) -> Iterable[int]:
         """Ranks whose data this collective brought to RANK."""
-        known = communication.communicators.get(name)
+        known = communication.communicators.get(kind.comm)
         if known is None:
             return ()
         members = known.members
         if members is None:
             members = self._ranks
         others = [one for one in members if one != rank and one in self._ranks]
-        if flow is Flow.FROM_ROOT:
-            if known.inter or not 0 <= root < len(members):
+        if kind.flow is Flow.FROM_ROOT:
+            if known.inter or not 0 <= kind.root < len(members):
                 return ()
-            return [members[root]] if members[root] != rank else []
-        if flow is Flow.UPWARDS:
+            return [members[kind.root]] if members[kind.root] != rank else []
+        if kind.flow is Flow.UPWARDS:
             return others[: members.index(rank)] if rank in members else []
         return others
 
@@ -204,10 +248,14 @@ class Clocks:
                 pairs[origin].append((wait, complete - 1))
         for unlock, other, before in self._unlocks(rank, communication):
             pairs[other].append((unlock, before - 1))
+        kinds = _kinds(communication, rank, self._ranks)
+        for kind in kinds:
+            for source, interval in self._brought(rank, kind, kind.calls.numbers[-1]):
+                pairs[source].append((kind.last, interval))
         for source, found in pairs.items():
             heard.add(source, found)
         self._heard[rank] = heard
-        self._calls[rank] = _by_flow(communication, rank, self._ranks)
+        self._spans[rank] = _spans(kinds)
 
     def _unlocks(
         self, rank: int, communication: RankCommunication
@@ -223,12 +271,9 @@ class Clocks:
             yield from released(own, others, lambda event: self._messages.called_ns(rank, event))
 
 
-def _by_flow(
-    communication: RankCommunication, rank: int, ranks: tuple[int, ...]
-) -> dict[str, dict[tuple[Flow, int], _Calls]]:
-    """Communicator -> (flow, root or -1) -> its collectives, without those that bring RANK
-    nothing."""
-    found: dict[str, dict[tuple[Flow, int], _Calls]] = {}
+def _kinds(communication: RankCommunication, rank: int, ranks: tuple[int, ...]) -> list[_Kind]:
+    """The collectives that RANK has completed, without those that bring it nothing."""
+    found: list[_Kind] = []
     all_collectives, on_windows = collectives(), window_calls()
     for name in communication.collectives:
         kinds: dict[tuple[Flow, int], list[tuple[int, int]]] = defaultdict(list)
@@ -248,5 +293,5 @@ def _by_flow(
             else:
                 root = peer if flow is Flow.FROM_ROOT else -1
                 kinds[(flow, root)].append((complete, number))
-        found[name] = {kind: _Calls(pairs) for kind, pairs in kinds.items()}
+        found += [_Kind(name, flow, root, _Calls(pairs)) for (flow, root), pairs in kinds.items()]
     return found
