@@ -15,6 +15,7 @@ from rdb.launch.mpi import (
     mpi_options,
     set_up,
 )
+from rdb.launch.program import in_path
 from rdb.launch.programs import Started
 
 # The same as rdb/paths.py, whose pathlib costs every rank 3 ms. A real path: rdb-exec finds its
@@ -90,11 +91,21 @@ def mpirun_line(
     mpirun, openmpi = find_mpirun(mpi)
     crowded = crowd and sum(ranks for ranks, _, _ in parts) > len(os.sched_getaffinity(0))
     wide = ["--oversubscribe"] if openmpi and crowded and "--oversubscribe" not in once else []
-    line = [mpirun]
+    line = [_as_typed(mpirun) if crowd else mpirun]
     for number, (ranks, extra, words) in enumerate(parts):
         line += [":"] if number else []
         line += ["-n", str(ranks), *([] if number else [*wide, *once]), *each, *extra, *words]
     return line
+
+
+def _as_typed(launcher: str) -> str:
+    """The launcher as its user types it.
+
+    Open MPI's mpirun puts its own directories before PATH and LD_LIBRARY_PATH of the ranks if it is
+    started by an absolute path (mpirun(1), --prefix): another python3 than the user's would run.
+    """
+    name = os.path.basename(launcher)
+    return name if in_path(name) == launcher else launcher
 
 
 def exec_words(one: Started, options: Sequence[str], called: str) -> list[str]:

@@ -46,14 +46,17 @@ def hand_on() -> None:
 
 
 def spawn(line: list[str], env: Mapping[str, str]) -> int:
-    """Starts LINE and returns its process id.  OSError: it cannot be executed."""
+    """Starts LINE, whose first word PATH may have to find, and returns its process id.
+
+    OSError: it cannot be executed.
+    """
     if not _children_ignored and not _blocked & _LIBCS:
-        return os.posix_spawn(line[0], line, env, setsigdef=_defaults, setsigmask=_blocked)
+        return os.posix_spawnp(line[0], line, env, setsigdef=_defaults, setsigmask=_blocked)
     child = os.fork()  # posix_spawn can neither ignore signals nor block libc's own
     if child == 0:
         try:
             hand_on()
-            os.execve(line[0], line, env)
+            os.execvpe(line[0], line, env)
         finally:
             os._exit(127)
     return child

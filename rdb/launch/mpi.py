@@ -121,4 +121,4 @@ def find_mpirun(asked: str | None) -> tuple[str, bool]:
 
 def is_hydra(launcher: str) -> bool:
     """Whether it is MPICH's: a link to mpiexec.hydra (Open MPI's: to orterun or prterun)."""
-    return "hydra" in os.path.basename(os.path.realpath(launcher))
+    return "hydra" in os.path.basename(os.path.realpath(in_path(launcher) or launcher))

@@ -421,6 +421,14 @@ def test_run_n_says_its_mpirun_line(rdb: Rdb, ending: Path) -> None:
     assert json.loads(rdb("info", "ending-1", "--json").stdout)["nranks"] == 2
 
 
+def test_ranks_have_the_search_path_of_their_user(rdb: Rdb) -> None:
+    """Open MPI's mpirun changes it if it is started by an absolute path."""
+    shown = ("/bin/sh", "-c", 'echo "$PATH,$LD_LIBRARY_PATH"')
+    found = {**os.environ, "PATH": f"/opt/mine:{os.environ['PATH']}", "LD_LIBRARY_PATH": "/opt/l"}
+    done = rdb("run", "-n", "1", "--", *shown, env=found)
+    assert done.stdout.strip() == f"{found['PATH']},/opt/l", done.stderr
+
+
 def test_sigterm_reaches_the_program(rdb: Rdb, build_text: BuildText, rdb_home: Path) -> None:
     program = build_text(
         "waits",
