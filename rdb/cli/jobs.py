@@ -102,14 +102,19 @@ def _merged(states: list[str]) -> str:
 
 
 def rm_command(args: argparse.Namespace) -> int:
-    # Find all names before the first job is removed.
-    jobs = [find_job(name) for name in args.job]
-    for job in jobs:
+    failed = 0
+    for name in args.job:
+        try:
+            job = find_job(name)
+        except RdbError as error:  # as rm(1): the others are removed
+            print(error.line(), file=sys.stderr)
+            failed = failed or error.exit_code
+            continue
         for host, why in _remove(job).items():
             print(f"rdb: {host} may still have its part of {job.path}: {why}", file=sys.stderr)
         what = f"the unpacked copy of {job.name}" if job.packed else job.name
         print(f"rdb: removed {what}", file=sys.stderr)
-    return 0
+    return failed
 
 
 def _remove(job: Job) -> dict[str, str]:

@@ -404,7 +404,8 @@ def test_exec_by_hand_and_by_mpirun_share_one_job(rdb: Rdb, ending: Path, rdb_ho
         ("ending-3", [0, 1, 2]),
     ]
     assert json.loads(rdb("info", "ending-2", "--json").stdout)["launcher"] == "mpirun"
-    assert rdb("rm", "ending-1", "ending-2", "ending-3").returncode == 0
+    done = rdb("rm", "ending-1", "nowhere", "ending-2", "ending-3")
+    assert done.returncode == 4 and "nowhere" in done.stderr
     assert [p.name for p in rdb_home.iterdir()] == [".launches"]
 
 
