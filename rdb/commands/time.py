@@ -81,6 +81,7 @@ async def when(session: Session) -> Outcome:
 async def goto(session: Session, to: str) -> Outcome:
     """Go to an event, the start, the end, a position (as `when` shows it) or a bookmark.
 
+    `goto event 20` is `goto 20`.
     Each rank numbers its own events: the same number is not the same moment in two ranks.
     """
     return await session.run(f"goto {to}")

@@ -89,6 +89,7 @@ def test_when_prints_a_position_that_goto_takes(gdb: Gdb, recorded: Recorded) ->
 
 def test_goto_refuses_what_is_not_there(gdb: Gdb) -> None:
     assert "not in the recording" in gdb.fails("goto 100000")
+    assert "not in the recording" in gdb.fails("goto event 100000")
     assert "No bookmark" in gdb.fails("goto nowhere")
     assert "Usage" in gdb.fails("goto")
     assert "not a position" in gdb.fails("goto 1:x")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import gdb
 
 from ..state import bookmarks, history, place
@@ -12,10 +14,10 @@ from .command import Command, command, typed
 @command("goto")
 class Goto(Command):
     """Go to a place in the recording: goto EVENT|START|END|POSITION|BOOKMARK
-    EVENT is a number, POSITION is EVENT:PC:N as `when` prints it."""
+    EVENT is a number, also `event N`; POSITION is EVENT:PC:N as `when` prints it."""
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        target = unquoted(argument)
+        target = re.sub(r"event\s+(?=\d)", "", unquoted(argument))
         if not target:
             raise gdb.GdbError("Usage: goto EVENT|START|END|POSITION|BOOKMARK")
         if target in bookmarks.known:
