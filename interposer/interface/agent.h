@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include "arch/agent_registers.h"
 
-#define AGENT_VERSION 14
+#define AGENT_VERSION 15
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -197,7 +197,8 @@ enum agent_array_op {                 /* each takes 0, 1 or 2 numbers from the s
 		      AGENT_REMAINDER, /* with the sign of the first number */
 		      AGENT_BITS_AND,  /* of whole numbers of 64 bits */
 		      AGENT_BITS_OR,
-		      AGENT_BITS_XOR
+		      AGENT_BITS_XOR,
+		      AGENT_MASKED /* as the last step: the first number, which counts only if the second is not 0 */
 };
 enum agent_array_fold {
 	AGENT_FOLD_ALL = 1,

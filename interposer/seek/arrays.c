@@ -43,6 +43,25 @@ static bool read_program(uint64_t addr, void *to, size_t len)
 	return true;
 }
 
+/* The value of a fold over no elements. */
+static long double of_none(uint32_t fold)
+{
+	switch (fold) {
+	case AGENT_FOLD_ALL:
+	case AGENT_FOLD_SORTED:
+	case AGENT_FOLD_PRODUCT: return 1;
+	case AGENT_FOLD_MAX: return -INFINITY;
+	case AGENT_FOLD_MIN: return INFINITY;
+	default: return 0;
+	}
+}
+
+static bool fold_of_extremes(uint32_t fold)
+{
+	return fold == AGENT_FOLD_MAX || fold == AGENT_FOLD_MIN || fold == AGENT_FOLD_WHERE_MAX ||
+	       fold == AGENT_FOLD_WHERE_MIN;
+}
+
 static uint64_t distance(int64_t stride)
 {
 	return (uint64_t)(stride < 0 ? -stride : stride);
@@ -161,7 +180,10 @@ static bool sound(const struct agent_array *plan)
 	}
 	for (uint32_t i = 0; i < plan->steps; i++) {
 		const struct agent_array_step *step = &plan->step[i];
-		if (step->op == AGENT_LOAD ? step->which >= plan->operands : step->op > AGENT_BITS_XOR)
+		if (step->op == AGENT_LOAD ? step->which >= plan->operands : step->op > AGENT_MASKED)
+			return false;
+		if (step->op == AGENT_MASKED &&
+		    (i + 1 < plan->steps || plan->fold == AGENT_FOLD_SORTED || plan->fold == AGENT_FOLD_CHECKSUM))
 			return false;
 		unsigned takes = step->op <= AGENT_NUMBER ? 0 : step->op < AGENT_ADD ? 1 : 2;
 		if (step->op < AGENT_LOAD || depth < takes || depth - takes >= DEPTH)
@@ -215,19 +237,6 @@ struct folding {
 	uint64_t rows;
 	int rc;
 };
-
-/* The value of a fold over no elements. */
-static long double of_none(uint32_t fold)
-{
-	switch (fold) {
-	case AGENT_FOLD_ALL:
-	case AGENT_FOLD_SORTED:
-	case AGENT_FOLD_PRODUCT: return 1;
-	case AGENT_FOLD_MAX: return -INFINITY;
-	case AGENT_FOLD_MIN: return INFINITY;
-	default: return 0;
-	}
-}
 
 static void fold_all(void *arg)
 {

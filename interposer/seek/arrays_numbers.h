@@ -149,6 +149,19 @@ static void NAME(extreme)(bool greatest, const NUMBER *a, size_t n, uint64_t ind
 		NAME(decides)(state, index + at, most, false);
 }
 
+/* The same of the elements for which MASK is not 0. */
+static void NAME(masked_extreme)(bool greatest, const NUMBER *a, const NUMBER *mask, size_t n, uint64_t index,
+				 struct state *state)
+{
+	for (size_t i = 0; i < n && !state->done; i++) {
+		NUMBER most = (NUMBER)state->value;
+		if (mask[i] == 0 || (state->some && (greatest ? a[i] <= most : a[i] >= most)))
+			continue;
+		state->some = true;
+		NAME(decides)(state, index + i, a[i], a[i] != a[i]);
+	}
+}
+
 static void NAME(sorted)(const NUMBER *a, size_t n, uint64_t index, struct state *state)
 {
 	NUMBER before = state->some ? (NUMBER)state->last : a[0];
@@ -164,11 +177,22 @@ static void NAME(sorted)(const NUMBER *a, size_t n, uint64_t index, struct state
 	NAME(decides)(state, index + i, 0, true);
 }
 
-static void NAME(fold)(uint32_t fold, const NUMBER *a, size_t n, uint64_t index, struct state *state)
+/* MASK: which elements count; NULL: all.  TO: room for N numbers. */
+static void NAME(fold)(uint32_t fold, const NUMBER *a, const NUMBER *mask, NUMBER *restrict to, size_t n,
+		       uint64_t index, struct state *state)
 {
 	NUMBER sum = 0;
 	size_t at = 0;
 
+	if (mask && fold_of_extremes(fold)) {
+		NAME(masked_extreme)(fold == AGENT_FOLD_MAX || fold == AGENT_FOLD_WHERE_MAX, a, mask, n, index, state);
+		return;
+	}
+	if (mask) {
+		for (size_t i = 0; i < n; i++)
+			to[i] = mask[i] != 0 ? a[i] : (NUMBER)of_none(fold);
+		a = to;
+	}
 	switch (fold) {
 	case AGENT_FOLD_ALL:
 		if (!HOW_MANY(n, a[i] == 0))
@@ -209,7 +233,7 @@ static size_t NAME(piece)(const struct agent_array *plan, const uint64_t *addr, 
 			  struct state *state, uint64_t *refused)
 {
 	NUMBER *free_room[DEPTH + 1]; /* an operation's result never overlaps its operands */
-	const NUMBER *stack[DEPTH];
+	const NUMBER *stack[DEPTH], *mask = NULL;
 	unsigned depth = 0;
 
 	for (unsigned i = 0; i <= DEPTH; i++)
@@ -237,6 +261,9 @@ static size_t NAME(piece)(const struct agent_array *plan, const uint64_t *addr, 
 			for (size_t i = 0; i < n; i++)
 				to[i] = (NUMBER)step->high + (NUMBER)step->low;
 			stack[at] = to;
+		} else if (step->op == AGENT_MASKED) {
+			mask = stack[at + 1];
+			break;
 		} else {
 			if (step->op < AGENT_ADD)
 				NAME(one)(step->op, to, stack[at], n);
@@ -249,6 +276,6 @@ static size_t NAME(piece)(const struct agent_array *plan, const uint64_t *addr, 
 		depth = at + 1;
 	}
 	if (plan->fold != AGENT_FOLD_CHECKSUM)
-		NAME(fold)(plan->fold, stack[0], n, index, state);
+		NAME(fold)(plan->fold, stack[0], mask, free_room[DEPTH], n, index, state);
 	return n;
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 14
+VERSION = 15
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1

@@ -52,6 +52,39 @@ def test_operators_and_functions_of_fortran(fortran: Gdb) -> None:
     })  # fmt: skip
 
 
+def test_masks_and_dimensions_of_fortran(fortran: Gdb) -> None:
+    """Fortran 2018, 16.9: the elements for which the mask is true count."""
+    check(fortran, {
+        "sum(u, mask=u > 6)": 57,
+        "SUM(u, u > 6)": 57,
+        "product(k, mask=k > 1)": 24,
+        "maxval(v, mask=v < 5)": 3,
+        "minval(v, v > 0)": 2,
+        "minval(v, 1, mask = v > 0)": 2,
+        "maxval(v, dim=1) + maxval(array=v)": 14,
+        "maxloc(v, dim=1)": 3,
+        "maxloc(v, dim=1, mask=v < 5)": 4,
+        "minloc(k, mask=mod(k, 2) == 0)": 2,
+        "maxloc(v, mask=v > 100)": 0,
+        "maxval(v, mask=v > 100)": -math.inf,
+        "sum(k, mask=m(1))": 5,
+        "count(m, dim=1)": 2,
+        "any(m(1:2), dim=1)": 1,
+        "count(mask=v > 2)": 3,
+    })  # fmt: skip
+    assert decided(fortran, "maxval(k, mask=k < 4) < 3") == "['k(3) = 3']"
+    assert "is an array" in fortran.fails("rdb-number sum(u, dim=1)")
+    assert "no mask" in fortran.fails("rdb-number sum(v, mask=k)")
+    assert "different shapes" in fortran.fails("rdb-number sum(u, mask=v > 0)")
+    assert "back=" in fortran.fails("rdb-number maxloc(v, back=.true.)")
+
+
+def test_masks_pass_over_what_is_not_a_number(fortran: Gdb) -> None:
+    fortran.run("set var v(0) = 0.0 / 0.0")
+    check(fortran, {"maxval(v, mask=.not. isnan(v))": 7, "sum(v, mask=v == v)": 19})
+    fortran.run("undo")
+
+
 def test_places_of_extremes(fortran: Gdb, cxx: Gdb) -> None:
     """Fortran counts them from 1, whatever the bounds are."""
     check(fortran, {"maxloc(v)": 3, "minloc(v)": 2, "maxloc(none)": 0})
@@ -116,7 +149,7 @@ def test_operators_of_c(cxx: Gdb) -> None:
     ("expression", "reason"),
     [
         ("all(u > maxval(v))", "A predicate cannot stand in another one: maxval(v)"),
-        ("maxval(u, dim=1)", "maxval takes one argument here: write maxval(u)"),
+        ("maxval(u, dim=1)", "maxval with dim= of an array of several dimensions is an array"),
         ("all(0 < u < 3)", "Comparisons cannot be chained"),
         ("checksum(u + u)", "checksum takes an array"),
     ],
@@ -135,3 +168,5 @@ def test_searches(fortran: Gdb, folder: Path) -> None:
     assert "arithmetic.f90:16 in numbers::step" in said
     said = rdb("bisect", "job", "maxloc(u(:, 2)) == 3")
     assert re.search(r"after  \.FALSE\.", said) and "arithmetic.f90:16" in said
+    said = rdb("bisect", "job", "maxval(u, mask=u < 100) < 20")
+    assert "arithmetic.f90:16 in numbers::step" in said

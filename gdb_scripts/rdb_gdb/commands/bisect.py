@@ -13,7 +13,7 @@ from .. import link
 from ..search import edges, gaps, one_by_one, searching
 from ..search.evaluate import Judge
 from ..state import history, place
-from ..values import quoting
+from ..values import conditions, quoting
 from ..values.lookups import Meaningless, Undefined
 from ..values.symbols import raising
 from .command import Command, command, typed
@@ -26,7 +26,7 @@ _EVENTS_MAX = 20_000  # in which changes between events are sought
 _CHECK_S = 5.0  # for what is before a change
 _BINDING = 0.05  # share of the progress for binding the names
 # Errors that are the result of the search: there is no such change, or it cannot be searched.
-_NOWHERE = (link.Refused, quoting.Constant, quoting.Unreadable, Undefined)
+_NOWHERE = (link.Refused, conditions.Constant, quoting.Unreadable, Undefined)
 _DEPTHS = ("event", "statement", "instruction")
 
 
@@ -62,7 +62,7 @@ class Bisect(Command):
         judge = Judge(options.text)
         with log.command(typed("bisect", argument)), link.calm(), raising():
             try:
-                quoting.need_condition(text)
+                conditions.need_condition(text)
                 found = report(*search(judge, options, depth), depth)
             except (gdb.GdbError, gdb.error, KeyboardInterrupt) as error:
                 place.seek(f"@{start.stop_point}")

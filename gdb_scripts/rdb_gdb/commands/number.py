@@ -10,7 +10,7 @@ import gdb
 from ..search import searching
 from ..state import meant
 from ..values import predicates, wrapped
-from ..values.quoting import need_condition
+from ..values.conditions import need_condition
 from .command import Command, command
 
 _WHOLE = (

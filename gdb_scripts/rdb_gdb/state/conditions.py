@@ -32,10 +32,11 @@ from ..values import (
 )
 from ..values.binding import Binding
 from ..values.blocks import function_of
+from ..values.conditions import is_constant
 from ..values.functions import function
 from ..values.lookups import Undefined, block_of
 from ..values.nested import uses_outer
-from ..values.quoting import is_constant, unquoted
+from ..values.quoting import unquoted
 from ..values.static_members import Ambiguous
 from ..values.variables import of_libraries
 from ..values.words import names

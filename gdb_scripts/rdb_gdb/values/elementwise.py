@@ -25,7 +25,7 @@ _DEPTH = 6  # interposer/seek/arrays.c
 _LOAD, _NUMBER, _ABS, _NEGATE, _NOT, _FINITE, _NAN, _INFINITE, _ROOT = range(1, 10)
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = range(10, 14)
 _LESS, _LESS_EQUAL, _GREATER, _GREATER_EQUAL, _EQUAL, _NOT_EQUAL, _AND, _OR = range(14, 22)
-_POWER, _QUOTIENT, _REMAINDER, _BITS_AND, _BITS_OR, _BITS_XOR = range(22, 28)
+_POWER, _QUOTIENT, _REMAINDER, _BITS_AND, _BITS_OR, _BITS_XOR, _MASKED = range(22, 29)
 _SAME_TRUTH, _OTHER_TRUTH = -_EQUAL, -_NOT_EQUAL  # that of the truths of both
 # Operators of one precedence, from the one that is applied last on.
 _EQUIVALENT = {".eqv.": _SAME_TRUTH, ".neqv.": _OTHER_TRUTH}
@@ -173,11 +173,17 @@ def _complex_said(spoken: str) -> str:
     )
 
 
-def planned(fold: int, text: str) -> Plan:
+def planned(fold: int, text: str, mask: str = "") -> Plan:
+    """MASK: which elements count; empty: all."""
     plan, spoken = Plan(fold), elements.language("")
     if spoken == "ada":
         text = re.sub(r"(?<![<>:/=])=(?!=)", "==", text)
     found = _Parser(plan).parse(text)
+    if mask:
+        which = _Parser(plan).parse(mask)
+        if which.kind != _TRUTH and any(op == _LOAD for op, *_ in which.steps):
+            raise gdb.error(f"{mask} is no mask: it is neither a comparison nor LOGICAL.")
+        found.steps += [*which.steps, _step(_MASKED)]
     if fold == _CHECKSUM and plan.arrays:
         if found.steps != [_step(_LOAD)]:
             raise gdb.error("checksum takes an array, no expression.")

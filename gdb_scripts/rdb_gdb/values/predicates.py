@@ -366,15 +366,63 @@ def _evaluated(name: str, argument: str) -> Any:
     fold, wrapped = FOLDS[name]
     if (inner := next(iter(_calls(argument)), None)) is not None:
         raise gdb.error(f"A predicate cannot stand in another one: {argument[inner.start :]}.")
-    if len(given(argument)) > 1:
-        raise gdb.error(f"{name} takes one argument here: write {name}({given(argument)[0]}).")
-    plan = planned(fold, wrapped.format(f"({argument})"))
-    plan.flat = name.startswith("arg")
+    argument, mask, flat = _arguments(name, argument)
+    plan = planned(fold, wrapped.format(f"({argument})"), mask)
+    if flat and len(plan.arrays[0].extents if plan.arrays else ()) > 1:
+        raise gdb.error(
+            f"{name} with dim= of an array of several dimensions is an array: leave dim= out, or "
+            "name a section of one dimension, a(:, 3)."
+        )
+    plan.flat = flat or name.startswith("arg")
     found, number, nodes = _of_plan(plan)
     _read.extend(array.span for array in plan.arrays if not array.nodes)
     if plan.fold not in (_COUNT, _SUM, _CHECKSUM) and number is not None:
         _last.deciding += [(one, number, nodes[place]) for place, one in enumerate(plan.arrays)]
     return _in_gdb(plan, found)
+
+
+KEYWORD = re.compile(r"(?:^|(?<=,))\s*(array|mask|dim|kind|back)\s*=(?!=)\s*", re.IGNORECASE)
+
+
+def _arguments(name: str, text: str) -> tuple[str, str, bool]:
+    """The array's expression, the mask's, and is `dim` given, of a call of NAME.
+
+    Fortran: `maxval(array, dim, mask)` and `maxval(array, mask)`; `all(mask, dim)`; `kind` changes
+    nothing here.
+    """
+    numbers = given(text)
+    if cpython.running() is not None or elements.language("") != "fortran":
+        if len(numbers) > 1:
+            raise gdb.error(f"{name} takes one argument here: write {name}({numbers[0]}).")
+        return text, "", False
+    of_truths = FOLDS[name][0] in (_ALL, _ANY, _COUNT)
+    places = ["mask", "dim"] if of_truths else ["array", "dim", "mask"]
+    named: dict[str, str] = {}
+    for place, one in enumerate(numbers):
+        keyword = KEYWORD.match(one)
+        if keyword is not None:
+            named[keyword[1].lower()] = one[keyword.end() :]
+        elif place == 1 and not of_truths and not _is_dimension(one):
+            named["mask"] = one  # maxval(array, mask)
+        elif place < len(places):
+            named[places[place]] = one
+        else:
+            raise gdb.error(f"{name} takes fewer arguments here.")
+    if "back" in named:
+        raise gdb.error(f"{name} finds the first one here: leave back= out.")
+    whole, mask = ("mask", "") if of_truths else ("array", named.get("mask", ""))
+    return named.get(whole, ""), mask, "dim" in named
+
+
+def _is_dimension(text: str) -> bool:
+    """Is it a number: DIM, and not MASK?"""
+    if compares(text):
+        return False
+    try:
+        kind = symbols.evaluated(text).type.strip_typedefs()
+    except gdb.error:
+        return False
+    return bool(kind.code == gdb.TYPE_CODE_INT)
 
 
 def _of_plan(plan: Plan) -> tuple[float | int, int | None, list[int]]:

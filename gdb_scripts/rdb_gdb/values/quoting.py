@@ -10,31 +10,12 @@ import re
 import gdb
 
 from . import elements, symbols
-from .own_frames import in_own_file, own_frames, own_symtab
 
 # A text that is quoted as a whole; '\'' is a shell's ' within '.
 _WHOLE = re.compile(r"'(?:[^'\\]|'\\''|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 # Languages in which GDB takes 'name' for a symbol.
 _QUOTES = ("c", "c++", "asm", "objective-c", "opencl", "minimal", "d", "go")
 TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
-_NUMBERS = re.compile(r"(?<![\w.$])(?:0[xX][\da-fA-F]+|\.?\d[\w.]*(?:(?<=[eEdD])[+-]\d+)?)")
-# `*(int *) 0x10` (an asterisk without an operand before it), `{int} 0x10`, `((int *) 0x10)[1]`.
-_READS = re.compile(r"(?:^|[-+/%&|^~!<>=?:(,]|\*\s)\s*\*|\{|\)\s*\[|->")
-_NAME = re.compile(r"[A-Za-z_$]\w*")
-# Operators that store.  In Rust `5--1` is 6; in Fortran `/=` compares, in Ada and Pascal `=`.
-_ASSIGNS = r"(?<![=!<>])=(?!=)|<<=|>>="
-_STORES = re.compile(rf"{_ASSIGNS}|\+\+|--")
-_STORES_IN = {
-    "rust": re.compile(_ASSIGNS),
-    "fortran": re.compile(r"(?<![=!<>/])=(?!=)"),
-    **dict.fromkeys(("ada", "pascal", "modula-2"), re.compile(r":=")),
-}
-# Words that are no names of variables.
-_WORDS = (
-    "sizeof alignof true false not and or xor eqv neqv mod nullptr null nil none "
-    "bool char short int long signed unsigned float double size_t _bool"
-)
-_FIXED = frozenset(_WORDS.split())
 
 
 def unquoted(text: str) -> str:
@@ -58,59 +39,10 @@ def _names_a_symbol(text: str) -> bool:
         return False
 
 
-class Constant(gdb.GdbError):
-    """The expression is a constant."""
-
-
 class Unreadable(gdb.GdbError):
     """The text is no expression of the language."""
-
-
-def need_condition(text: str) -> str:
-    """Returns TEXT.  Raises Constant for a constant, which never changes, and Unreadable for an
-    expression that stores to memory."""
-    stores = _STORES_IN.get(_language(text), _STORES)
-    if stores.search(TEXTS.sub(" ", text)):
-        raise Unreadable(f"{text} stores to memory; to compare write x == 3.")
-    if is_constant(text):
-        raise Constant(f"{text} is a constant; name a variable that can change, as in x > 0.")
-    return text
-
-
-def _language(text: str) -> str:
-    """The language in which the program has the text, also inside of a library in C."""
-    try:
-        frame = gdb.selected_frame()
-        if frame.level() or in_own_file(frame):
-            return elements.language(text)
-        own = own_frames()
-    except gdb.error:
-        return elements.language(text)  # there is no frame
-    if own:
-        return str(own[0].language())
-    main = gdb.lookup_global_symbol("main")  # it has returned
-    of_ada = main is not None and main.symtab.filename.lower().endswith(".adb")
-    return "ada" if of_ada else elements.language(text)
 
 
 def without_texts(text: str) -> str:
     """TEXT with as many underscores in place of each text in it."""
     return TEXTS.sub(lambda found: "_" * len(found[0]), text)
-
-
-def is_constant(text: str) -> bool:
-    """Is it without names of the program, registers, functions and reads of addresses?"""
-    plain = TEXTS.sub(" ", text)
-    if _READS.search(plain):
-        return False
-    names = _NAME.findall(_NUMBERS.sub(" ", plain))
-    return not any(name.lower() not in _FIXED and not _is_enumerator(name) for name in names)
-
-
-def _is_enumerator(name: str) -> bool:
-    try:
-        symbol = symbols.find(name)[0]
-    except gdb.error:
-        return False  # no frame: it may be a local
-    # A library's enumerator is not meant.
-    return symbol is not None and symbol.is_constant and own_symtab(symbol.symtab)
