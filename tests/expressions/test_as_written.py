@@ -54,10 +54,12 @@ def test_members_that_a_type_of_fortran_has_from_another(fortran: Recorded) -> N
 
 
 def test_answers_name_members_as_the_program_does(fortran: Recorded) -> None:
-    """Without the compiler's component of class(...)."""
+    """Without the compiler's component of class(...), and without parents."""
     with fortran.gdb() as gdb:
         found = json.loads(gdb.run("bisect allfinite(view%val) --json"))
         assert [one.partition(" = ")[0] for one in found["elements"]] == ["view%val(2)"]
+        found = json.loads(gdb.run("bisect allfinite(global%val) --json"))
+        assert [one.partition(" = ")[0] for one in found["elements"]] == ["global%val(2)"]
 
 
 _FILLED = """

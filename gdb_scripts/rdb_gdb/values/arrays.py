@@ -13,7 +13,7 @@ from typing import Any
 
 import gdb
 
-from . import absent, elements, reserved, symbols
+from . import absent, elements, inherited, reserved, symbols
 from .bits import Bits, bits
 from .nodes import Nodes, nodes, ring
 
@@ -244,7 +244,7 @@ def _member(text: str, kind: Any, path: str, spoken: str) -> Array:
     gdb.set_convenience_variable("_rdb_each", gdb.Value(0).cast(kind.pointer()))
     away = f"{path} does not lie in the elements of {text} themselves."
     try:
-        within = _within(path)
+        within = _within(_inherited(path, kind) if spoken == "fortran" else path)
         if not within:
             raise gdb.error(away)
         value = symbols.evaluated(reserved.for_gdb(within))
@@ -262,6 +262,14 @@ def _member(text: str, kind: Any, path: str, spoken: str) -> Array:
     found.base = re.sub(rf"{re.escape(_EACH)}|\.({'|'.join(elements.STD_ARRAY)})", "", found.base)
     found.spoken = spoken
     return found
+
+
+def _inherited(path: str, kind: Any) -> str:
+    """PATH with the parents of an inherited component: `inherited.in_full` does not know the type
+    of the elements of an array of `class(...)`."""
+    first = re.match(r"\s*%\s*(\w+)", path)
+    between = inherited.path_to(kind, first[1].lower()) if first else None
+    return "".join(f"%{one}" for one in between or ()) + path
 
 
 def _within(path: str) -> str:

@@ -100,7 +100,7 @@ class Binding:
     """
 
     def __init__(self, expression: str, frame: Any, of_library: bool = False) -> None:
-        self.expression = expression
+        self.expression = self._typed = expression
         self.language = "c" if frame.language().lower() == "unknown" else frame.language()
         self._this: tuple[int, str] | None = None
         self._function: tuple[Any, ...] | None = None
@@ -200,7 +200,8 @@ class Binding:
             return []
         with self._context():
             found = [inherited.as_written(one) for one in self.evaluation.decided()]
-        return [without_placeholders(one, self._variables) for one in found]
+            found = [without_placeholders(one, self._variables) for one in found]
+            return [inherited.as_named(one, self._typed) for one in found]
 
     def again(self, evaluation: predicates.Evaluation, values: list[Values]) -> list[Any]:
         """The results of EVALUATION here with each of VALUES; an Undefined if there is no
@@ -267,7 +268,8 @@ class Binding:
                 # An expression with a type has a meaning, although it has no value here.
                 lost = "optimized out" in str(error) or absent.no_place(error)
                 if not lost and not _has_type(self._text(self.expression)):
-                    raise Unbound(str(error).rstrip(".")) from None
+                    said = inherited.as_written(str(error).rstrip("."))
+                    raise Unbound(without_placeholders(said, self._variables)) from None
 
     def operands(self) -> list[tuple[int, int]]:
         """(address, length) of the memory that the expression reads here."""

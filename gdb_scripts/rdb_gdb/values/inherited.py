@@ -48,6 +48,19 @@ def as_written(text: str) -> str:
     return re.sub(rf"%{_OF_CLASS}\b", "", text)
 
 
+def as_named(text: str, expression: str) -> str:
+    """TEXT, which names elements of what EXPRESSION names, without parent components and signs for
+    pointers that `in_full` and GDB have added."""
+    if elements.language("") != "fortran":
+        return text
+    named = {one.lower() for one in _MEMBER.findall(expression)}
+
+    def kept(member: re.Match[str]) -> str:
+        return member[0] if member[1].lower() in named else ""
+
+    return re.sub(r"\(\*(\w+)\)", r"\1", re.sub(r"%(\w+)", kept, text))
+
+
 def term(plain: str, start: int, name: str, rest: str) -> re.Match[str] | None:
     """The NAME that is at START and what belongs to it, in a text that `in_full` has changed, with
     blanks for its strings.  REST: a pattern for members and indices."""
@@ -168,8 +181,8 @@ def _object(value: Any, name: Any, table: Any = None) -> Any:
 
 def _objects(value: Any, of: Any, name: str) -> Any:
     """An array of `class(...)` as an array of the type that its elements have."""
-    if name not in (one.name for one in of.strip_typedefs().fields()):
-        raise gdb.GdbError(f"{name} is not a component of {of.name} itself.")
+    if path_to(of, name) is None:
+        raise gdb.GdbError(f"There is no member named {name} in {of.name}.")
     bounds, one, steps = elements.ranges(value.type)[0], value, []
     for low, high in bounds:
         steps.append(int(one[low + 1].address) - int(one[low].address) if high > low else None)
@@ -180,6 +193,13 @@ def _objects(value: Any, of: Any, name: str) -> Any:
             raise gdb.GdbError("The elements do not lie side by side.")
         kind = kind.array(low, high)
     return one.address.cast(kind.pointer()).dereference()
+
+
+def path_to(kind: Any, name: str) -> list[str] | None:
+    """The parent components that lead to component NAME of a type; None: it has none of that
+    name."""
+    between, found, _ = _way(kind.strip_typedefs(), name)
+    return None if found is None else between
 
 
 def _type_of(vptr: Any) -> Any:

@@ -34,7 +34,7 @@ program main
    use shapes
    implicit none
    type(ring) :: rings(4), grid(2, 3)
-   type(disc) :: discs(3)
+   type(disc) :: discs(3), others(2)
    type(box) :: b
    integer :: i
    do i = 1, 4
@@ -47,5 +47,7 @@ program main
    allocate (b%items(3), source=rings(1:3))
    call step(rings, grid, b, discs)
    call step(rings(1:4:2), grid, b, discs)
+   others%radius = [3, 4]
+   call step(others, grid, b, discs)
    print *, rings%id
 end program
