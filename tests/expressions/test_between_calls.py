@@ -146,3 +146,30 @@ def test_dummy_arrays_without_an_end(level: str, tmp_path: Path, build: Build) -
             assert gdb.run("print minval(c)").endswith("= -6\n")
         except GdbError as error:
             assert level == "-O2" and re.search(f"{OPEN}|optimized out", str(error))
+
+
+def test_a_descriptor_is_not_the_object(tmp_path: Path, build: Build) -> None:
+    """Object 1 is seen true, object 2 false: the call between them has not changed either."""
+    program = build("fortran/between_calls_class.f90", "-O0", compiler="gfortran")
+    source = PROGRAMS / "fortran" / "between_calls_class.f90"
+    lines = source.read_text().splitlines()
+    with Recorded(tmp_path, program, source).gdb() as gdb:
+        answer = found(gdb, "all(exchange::f%u > -1)")
+        assert answer["gap"], answer
+        answer = found(gdb, "all(look::one%u > -1)")
+        wrong = [number for number, line in enumerate(lines, 1) if "! wrong" in line]
+        assert not answer["gap"] and answer["line"] == wrong[0], answer
+        assert "events from" in answer["before_it"], answer
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_member_changes_before_its_function_returns(
+    tmp_path: Path, build: Build, level: str
+) -> None:
+    """No event follows in the function, but memory after it tells that there is a change."""
+    source = PROGRAMS / "member_last.cc"
+    with Recorded(tmp_path, build(source.name, level), source).gdb() as gdb:
+        answer = found(gdb, "min(rest_) >= 0")
+        lines = source.read_text().splitlines()
+        assert "// wrong" in lines[answer["line"] - 1] and not answer["gap"], answer
+        assert answer["before_true"] and answer["after_false"], answer

@@ -10,7 +10,7 @@ from typing import Any
 import gdb
 
 from .. import link
-from ..search import edges, gaps, one_by_one, searching
+from ..search import edges, gaps, last_calls, one_by_one, searching
 from ..search.evaluate import Judge
 from ..state import history, place
 from ..values import conditions, quoting
@@ -145,13 +145,7 @@ def search(judge: Judge, options: searching.Options, depth: str) -> tuple[Judge,
             answer = _earliest(judge, answer, verdicts, request, patience, say)
         if depth != "event":
             if answer["gap"]:
-                judge, answer = gaps.closed(
-                    judge,
-                    answer,
-                    lambda one, of: _asked(
-                        one, link.ask("bisect-start", _packed({**plain, **of})), say
-                    ),
-                )
+                judge, answer = gaps.closed(judge, answer, _inner(plain, say))
             edges.refine(judge, answer, last_one, progress)
             edges.sooner(judge, answer, patience, progress)
         return judge, answer
@@ -166,6 +160,11 @@ def search(judge: Judge, options: searching.Options, depth: str) -> tuple[Judge,
         raise
     finally:
         progress.end()
+
+
+def _inner(plain: dict[str, Any], say: Callable[..., None]) -> gaps.Search:
+    """Carries out a search of another judge, with the options PLAIN and its own."""
+    return lambda one, of: _asked(one, link.ask("bisect-start", _packed({**plain, **of})), say)
 
 
 def _packed(request: dict[str, Any]) -> str:
@@ -229,9 +228,14 @@ def _for_a_moment(
     try:
         request["defined"] = one_by_one.passed_over(judge, refused, verdicts, *span)
     except link.Refused as nowhere:
+        good = max(at for at, one in verdicts.items() if one == "good")
+        if good < span[1] and not request["events_only"]:
+            plain = {"last": request["last"], "jobs": request["jobs"]}
+            after = gaps.after_the_last(judge, good, _inner(plain, say))
+            if after is not None:
+                return after
         if request["events_only"] or span[1] - span[0] > _EVENTS_MAX:
             raise
-        good = max(at for at, one in verdicts.items() if one == "good")
         found = edges.at_a_moment(judge, good, span, request["last"], progress)
         if isinstance(found, str):
             raise link.Refused(f"{nowhere}{found}") from None
@@ -311,7 +315,7 @@ def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
         "after": after_text,
         "after_false": after_false,
         "elements": elements,
-        "written_by": by or place.short(),
+        "written_by": by or last_calls.place_of_own(),
         "by_event": now["event"] if by else None,
         "after_event": now["event"],
         "operands": operands,

@@ -13,7 +13,7 @@ import gdb
 
 from .. import link
 from ..state import place
-from . import one_by_one, searching
+from . import last_calls, one_by_one, searching
 from .evaluate import Judge
 
 _CHANGES_MAX = 500  # changes at which GDB evaluates the expression
@@ -151,9 +151,9 @@ def _is_bad(truth: Callable[[str], bool], data: str) -> bool:
 def _statement(before: str, first: str) -> str:
     """The statement that gives it its first value; a local has one where its function begins."""
     place.seek(before)
-    giving, function = place.short(), place.where()["function"]
+    giving, function = last_calls.place_of_own(), place.where()["function"]
     place.seek(first)
-    return giving if place.where()["function"] == function else place.short()
+    return giving if place.where()["function"] == function else last_calls.place_of_own()
 
 
 def _changes(

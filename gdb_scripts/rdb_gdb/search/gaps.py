@@ -18,7 +18,7 @@ from ..values.lookups import Undefined
 from .evaluate import Judge
 
 Search = Callable[[Judge, dict[str, Any]], dict[str, Any]]
-_AS_BEFORE = ("again", "undefined", "why_undefined")
+_AS_BEFORE = ("again", "undefined", "why_undefined", "earlier", "before_it")
 
 
 def closed(judge: Judge, answer: dict[str, Any], search: Search) -> tuple[Judge, dict[str, Any]]:
@@ -53,7 +53,30 @@ def closed(judge: Judge, answer: dict[str, Any], search: Search) -> tuple[Judge,
     if "refused" in inside or inside["gap"]:
         return judge, answer
     probes = answer["probes"] + inside["probes"]
-    return one, {**inside, **{name: answer[name] for name in _AS_BEFORE}, "probes": probes}
+    return one, {**inside, **{name: answer.get(name) for name in _AS_BEFORE}, "probes": probes}
+
+
+def after_the_last(judge: Judge, good: int, search: Search) -> dict[str, Any] | None:
+    """The change between GOOD, the last event at which the expression has a value, and the place
+    after it from which on it has none; None: it is not there, or not known.
+
+    A member has a value while a member function runs.  Memory at the event after it tells whether
+    it changed.
+    """
+    kept = _kept(judge, str(good))
+    if kept is None:
+        return None
+    one, ends = judge.with_binding(kept), (str(good), str(good + 1))
+    if [_at(one, end) for end in ends] != ["good", "bad"]:
+        return None
+    try:
+        inside = search(one, {"between": ends})
+    except link.Refused:
+        return None
+    if "refused" in inside or inside["gap"]:
+        return None
+    sides = [_at(judge, inside[side]) for side in ("before", "after_at")]
+    return inside if sides == ["good", "bad"] else None  # else its memory became something else
 
 
 def _kept(judge: Judge, position: str) -> Binding | None:

@@ -59,6 +59,11 @@ def short() -> str | None:
     return f"{os.path.basename(found['file'])}:{found['line']}, inside {place.function()}"
 
 
+def place_of_own() -> str:
+    """The same, or the innermost frame's place if there is no line of the program's own code."""
+    return short() or place.short()
+
+
 def is_own_line(pc: int) -> bool:
     """Is the instruction of a line of the program's own code, and not of an inline function of a
     system header?"""

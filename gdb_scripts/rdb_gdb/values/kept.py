@@ -32,6 +32,12 @@ def local(one: Variable, frame: Any) -> Variable | None:
     passed = frame.language() == "fortran" and one.symbol.is_argument
     if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
         target = value.referenced_value().address
+    elif passed and _of_class(kind):
+        # The caller makes a descriptor for each call, which may lie where that of another call was.
+        value.fetch_lazy()
+        if _ends_with(frame, int(value["_data"])):
+            return None
+        return one._replace(kept=value, by_kept="($_rdb_at_{})")
     elif passed and value.address is not None and not _ends_with(frame, int(value.address)):
         target = value.address
     else:
@@ -43,6 +49,14 @@ def local(one: Variable, frame: Any) -> Variable | None:
     if _ends_with(frame, int(target)):
         return None
     return one._replace(kept=target, by_kept="(*$_rdb_at_{})")
+
+
+def _of_class(kind: Any) -> bool:
+    """Is it the descriptor of a `class(...)` that is no array?"""
+    if kind.code != gdb.TYPE_CODE_STRUCT:
+        return False
+    fields = {one.name: one.type for one in kind.fields()}
+    return "_vptr" in fields and fields["_data"].strip_typedefs().code == gdb.TYPE_CODE_PTR
 
 
 def member(name: str, frame: Any) -> Variable:
