@@ -179,7 +179,7 @@ class RankDebugger(Looking):
         with tempfile.NamedTemporaryFile("w", prefix="rdb-", suffix=".gdb") as file:
             file.write(lines + "\n")
             file.flush()
-            answer = await self._observed(f"source {file.name}", lines.splitlines()[0])
+            answer = await self._observed(f"rdb-block {file.name}", lines.splitlines()[0])
         # The user does not know the file, but knows the line in the block.
         text = answer.text.replace(f"{file.name}:", "line ")
         if answer.error is None:

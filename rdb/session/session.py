@@ -456,7 +456,8 @@ class Session:
 
 def _renumbered(text: str) -> str:
     """The lines of `undo` about breakpoints with new numbers (state/points.py)."""
-    return "\n".join(line for line in text.splitlines() if "is back (it was " in line)
+    told = ("is back (it was ", "cannot be set again here")
+    return "\n".join(line for line in text.splitlines() if any(one in line for one in told))
 
 
 async def _nothing(gdb: Looking) -> None:

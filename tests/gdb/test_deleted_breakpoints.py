@@ -55,3 +55,21 @@ def test_old_numbers_in_the_console(recorded: Recorded) -> None:
     *_, shown_one, _, none = in_console(recorded.home, "job", lines)
     assert "keep n" in shown_one and "stop only if a > 3" in shown_one
     assert "No breakpoints" in none
+
+
+def test_commands_in_the_console(recorded: Recorded) -> None:
+    """By the old number; of a number that was never there nothing runs."""
+    lines = ["break twice", "delete 1", "undo", "commands 1\nprint 41 + 1\nend", "info breakpoints",
+             "commands 7\nprint 6 * 6\nend"]  # fmt: skip
+    *_, shown_one, refused = in_console(recorded.home, "job", lines)
+    assert "print 41 + 1" in shown_one
+    assert "No breakpoint number 7" in refused and "36" not in refused
+
+
+def test_a_deleted_watchpoint_that_has_just_stopped(recorded: Recorded) -> None:
+    """Deleting it is a command of its own.  Where its function does not run, it cannot be back."""
+    lines = ["break main", "run", "continue", "watch i", "continue", "undo", "break twice",
+             "delete 2", "undo", "info breakpoints", "goto start", "delete 2", "undo"]  # fmt: skip
+    *_, undone, listed, _, _, lost = in_console(recorded.home, "job", lines)
+    assert "undid delete 2" in undone and "twice" in listed and "watchpoint" in listed
+    assert "undid delete 2" in lost and "cannot be set again here" in lost

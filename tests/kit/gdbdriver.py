@@ -291,7 +291,8 @@ class Recorded:
 
 
 def in_console(home: Path, job: str, lines: list[str]) -> list[str]:
-    """What rdb's console says to each of the lines, from the end of the recording on."""
+    """What rdb's console says to each of the lines, or blocks of lines, from the end of the
+    recording on."""
     done = deadlines.run(
         [sys.executable, "-m", "rdb", "attach", job],
         DEADLINE_S,
@@ -301,7 +302,7 @@ def in_console(home: Path, job: str, lines: list[str]) -> list[str]:
     said: list[str] = []
     for line in done.stdout.splitlines():
         typed = line.partition("> ")[2] if line.startswith(f"{job} ") else None
-        if len(said) < len(lines) and typed == lines[len(said)]:
+        if len(said) < len(lines) and typed == lines[len(said)].partition("\n")[0]:
             said.append("")
         elif said:
             said[-1] += line + "\n"

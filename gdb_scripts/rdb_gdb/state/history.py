@@ -105,6 +105,7 @@ class History:
 
     def boundary(self, text: str | None) -> None:
         """A command has ended: joins the entries since the last boundary into one."""
+        _hit.clear()
         self.note(text or "(changed)")
         group = self.entries[self._group : self.done]
         if text and group:
@@ -259,7 +260,10 @@ def _deleted(point: Any) -> None:
         return
     now = snapshot.take(without=point.number)
     # Right after a stop GDB deletes temporary breakpoints and watchpoints without their frame.
-    if point.number in _hit and (point.temporary or not scopes.in_scope(point)):
+    # A watchpoint with a frame that is deleted counts as temporary to GDB, whoever deletes it.
+    is_watch = point.type in scopes.WATCHES
+    gone = not scopes.in_scope(point) if is_watch else point.temporary
+    if point.number in _hit and gone:
         log.amend(now)
     else:
         log.note(f"delete {point.number}", now)

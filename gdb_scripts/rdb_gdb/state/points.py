@@ -121,8 +121,8 @@ def _locations(point: Any) -> list[Any]:
 
 
 _TAKES_NUMBERS = re.compile(
-    r"((?:d|del\w*|dis\w*|en|ena\w*)(?:\s+(?:br\w*|once|del\w*))?|cond\w*|ig\w*|info\s+b\w*)"
-    r"\s+(\d[\d.\s]*)(.*)",
+    r"((?:d|del\w*|dis\w*|en|ena\w*)(?:\s+(?:br\w*|once|del\w*))?|cond\w*|ig\w*|info\s+b\w*"
+    r"|comm\w*)\s+(\d[\d.\s-]*)(.*)",
     re.DOTALL,
 )
 
