@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import pytest
 from conftest import PROGRAMS, Build
@@ -39,3 +40,14 @@ def test_the_statement_is_the_programs(recorded: Made, level: str) -> None:
         assert array is not None, answer
         changes = gdb.run(f"changes *(double *){array + 3 * 8}")
         assert f"{NAME}:{line}" in changes and "stl_vector" not in changes, changes
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
+def test_a_container_grows(tmp_path: Path, build: Build, level: str) -> None:
+    """GDB gives an inline function the file of its call: it is the header's all the same."""
+    source = PROGRAMS / "inlined_growth.cc"
+    with Recorded(tmp_path, build(source.name, level, compiler="g++"), source).gdb() as gdb:
+        answer = json.loads(gdb.run("bisect domain.atoms_.size() < 6 --json"))
+        text = source.read_text().splitlines()
+        line = 1 + next(i for i, one in enumerate(text) if "// grows" in one)
+        assert answer["written_by"].startswith(f"{source.name}:{line}, inside std::"), answer

@@ -85,7 +85,7 @@ def line_of(frame: Any) -> tuple[Any, int]:
     if sal.symtab is None or not in_header(sal.symtab) or function is None:
         return sal.symtab, sal.line
     symtab = function.symtab
-    if symtab is None or in_header(symtab):
+    if symtab is None or in_header(symtab) or _inlined_from_header(frame):
         return sal.symtab, sal.line
     pc = int(frame.pc()) - (frame.level() > 0)  # a call's own line, not that of its return
     start, found = int(frame.block().start), None
@@ -93,6 +93,18 @@ def line_of(frame: Any) -> tuple[Any, int]:
         if start <= entry.pc <= pc and entry.line and (found is None or entry.pc >= found.pc):
             found = entry
     return (sal.symtab, sal.line) if found is None else (symtab, found.line)
+
+
+def _inlined_from_header(frame: Any) -> bool:
+    """Is it an inline function of a system header?  GDB gives such a function the file of the call;
+    its first line is the header's."""
+    if frame.type() != gdb.INLINE_FRAME:
+        return False
+    block = frame.block()
+    while block.function is None:
+        block = block.superblock
+    first = gdb.find_pc_line(int(block.start)).symtab
+    return first is not None and in_header(first)
 
 
 def in_header(symtab: Any) -> bool:
