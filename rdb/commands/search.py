@@ -32,7 +32,8 @@ async def find_event(session: Session, query: str) -> Outcome:
     completion `status` (`WR_FLUSH_ERR`), `wr_id`, `qp_num` and `bytes`. Fields are `kind`, `name`,
     `rank`, `thread`, `event`, `result`, `errno`, `time` (seconds from the start), `fd`, `path`,
     `bytes`, `source`, `dest`, `tag`, `arg0` to `arg5` and the parameters of MPI and verbs
-    functions. A comparison with a field that an event does not have is false; a value that the
+    functions; what a call returns by a pointer (`flag`, `outcount`) is the number that it returned.
+    A comparison with a field that an event does not have is false; a value that the
     field never has is an error. Errors, signals and calls go by each of their names: `errno==2`,
     `result==-ENOENT`, `signal==USR1`, `name=='MPI_Recv'`, `op==MPI_SUM`. `&&`, `||`, `!` are `and`,
     `or`, `not`. Quotes around all of it mean what they mean in a shell.

@@ -83,6 +83,7 @@ def test_masks_pass_over_what_is_not_a_number(fortran: Gdb) -> None:
     fortran.run("set var v(0) = 0.0 / 0.0")
     check(fortran, {"maxval(v, mask=.not. isnan(v))": 7, "sum(v, mask=v == v)": 19})
     fortran.run("undo")
+    fortran.run("up 2")
 
 
 def test_places_of_extremes(fortran: Gdb, cxx: Gdb) -> None:

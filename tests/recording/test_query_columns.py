@@ -139,6 +139,12 @@ def test_few_records_are_looked_at(
     assert asked < 20
 
 
+def test_a_number_that_a_call_returns(ranks: list[RankRecording]) -> None:
+    """By a pointer: the query means the number, not the address."""
+    assert count_events(ranks[0], Query("mpi.test and flag == 0")) == 2 * TURNS
+    assert count_events(ranks[0], Query("mpi.iprobe and flag != 0")) == 0
+
+
 def test_rows_come_in_batches(ranks: list[RankRecording], monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if a record has more messages than a batch has room."""
     index = ranks[0].index

@@ -165,6 +165,18 @@ def mpi_arguments(nr: int, args: Sequence[int]) -> dict[str, int]:
     }
 
 
+_SIZES = {"int*": 4, "MPI_Count*": 8, "MPI_Aint*": 8, "MPI_Offset*": 8}
+
+
+def mpi_results(nr: int) -> dict[str, int]:
+    """Name of a parameter through which a call may return a number -> the number's size."""
+    function = _mpi_function(nr)
+    if function is None:
+        return {}
+    named = zip(function["params"], function["kinds"], strict=False)
+    return {name: _SIZES[kind] for name, kind in named if kind in _SIZES}
+
+
 def mpi_requests(nr: int, args: Sequence[int]) -> list[int]:
     """Ids of requests that a call takes by value (MPI_Parrived), not by address."""
     function = _mpi_function(nr)

@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rdb.recording.log.describe import mpi_arguments
+from rdb.recording.log.describe import mpi_arguments, mpi_results
 from rdb.recording.log.index import LogIndex
 from rdb.recording.log.record import Kind, Note, signal_name
 from rdb.recording.log.rows import Column
@@ -110,7 +110,13 @@ class Columns:
         verbs = verbs_call(self._nr)
         named = mpi_arguments(self._nr, places)
         named |= dict(zip(call_parameters(verbs), places, strict=False)) if verbs else {}
+        if name in mpi_results(self._nr):
+            raise NotInColumns
         return self._argument(named[name], True) if name in named else NONE
+
+
+class NotInColumns(Exception):
+    """The field's value is in the records alone: a number that the call has stored."""
 
 
 def _text(text: str) -> Value:
@@ -175,4 +181,7 @@ def compiled(
     names = Columns(call, arguments, rank, start_ns)
     if of_messages and names.name.startswith("verbs."):
         return None
-    return Compiled(tree, names, of_messages and call[0] is Kind.HYPERCALL)
+    try:
+        return Compiled(tree, names, of_messages and call[0] is Kind.HYPERCALL)
+    except NotInColumns:
+        return None

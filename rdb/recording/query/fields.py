@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from rdb.recording.log.describe import mpi_functions, mpi_parameters
+from rdb.recording.log.describe import mpi_functions, mpi_parameters, mpi_results
 from rdb.recording.log.record import Kind, Note, Receive, Record, signal_name, signed32
 from rdb.recording.log.syscalls import SYSCALLS
 from rdb.recording.log.verbs_calls import verbs_numbers
@@ -197,8 +197,18 @@ class Event:
             place = int(name[3:])
             return record.args[place] if place < len(record.args) else None
         if record.kind is Kind.HYPERCALL:
-            return {**mpi_parameters(record), **parameters(record)}.get(name)
+            value = {**mpi_parameters(record), **parameters(record)}.get(name)
+            size = mpi_results(record.nr).get(name)
+            return value if size is None or value is None else self._returned(value, size)
         return None
+
+    def _returned(self, address: int, size: int) -> int:
+        """The number that the call has stored there; else the address."""
+        for chunk in self.record.chunks:
+            place = address - chunk.addr
+            if chunk.addr and 0 <= place <= len(chunk.data) - size:
+                return int.from_bytes(chunk.data[place : place + size], "little", signed=True)
+        return address
 
     def _failed(self) -> bool:
         answered = self.record.kind is Kind.SYSCALL or self.name.startswith("verbs.")
