@@ -136,7 +136,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         again,
         files,
         trees,
-        later_files(job, cut.events, trees),
+        later_files(job, cut.events, trees, set(files.open_paths).intersection(files.moved)),
         device,
         lost,
     )

@@ -187,3 +187,21 @@ def test_what_is_read_on_the_way_is_compared(files: Recorded) -> None:
         kept.write_bytes(before)
     assert done.returncode
     assert "there: what is read from it differs from the recording" in done.stderr
+
+
+@pytest.mark.parametrize("call", ["MPI_File_open", "MPI_File_sync"])
+def test_a_file_of_mpi_that_system_calls_use_has_one_copy(
+    tmp_path: Path, build: Build, call: str
+) -> None:
+    """What is open at the cut is read, extended and removed by system calls later."""
+    home, file = tmp_path / "home", tmp_path / "both"
+    program = [str(build("mpi/file_both_ways.c")), str(file)]
+    done = run_rdb(home, tmp_path, "run", "-n", str(RANKS), "--name", "job", "--", *program)
+    assert done.returncode == 0, done.stderr
+    said = sorted(done.stdout.splitlines())
+    assert said == ["0: 20 21 30", "1: 20 21 30"]
+    event = events_called(open_job(home / "job").rank(0), call)[0]
+    done = run_rdb(home, tmp_path, "restart", "job", "--at", str(event), "--name", "cut")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == said
+    assert [one.name for one in copies(home / "cut")] == ["0-both"]

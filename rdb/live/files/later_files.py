@@ -11,7 +11,7 @@ import re
 import shutil
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -111,11 +111,15 @@ class LaterFiles:
 
 
 def later_files(
-    job: Job, events: Mapping[int, int], trees: Mapping[int, TreePlan] | None = None
+    job: Job,
+    events: Mapping[int, int],
+    trees: Mapping[int, TreePlan] | None = None,
+    moved: Collection[str] = (),
 ) -> LaterFiles:
     """What the branch finds in ordinary files at the cut EVENTS.
 
-    TREES: the plans of ranks that have child processes at the cut.
+    TREES: the plans of ranks that have child processes at the cut. MOVED: files that MPI has open
+    there; the branch's copies of these are for system calls, too.
     """
     places = own_places(job.path)
     paths = {place.removeprefix("+"): path for path, place in places.items()}
@@ -170,6 +174,8 @@ def later_files(
     for path, content in names.before(later).items():
         if path in names.attributes:
             plan.attributes[path] = names.attributes[path]
+        if path in moved:
+            continue
         if content.was is Was.KEPT and content.place != place_of(plan.sources, path):
             plan.bases[path] = "" if content.lost() else content.place
         elif content.was not in (Was.KEPT, Was.SAME):
@@ -189,6 +195,9 @@ def later_files(
     for of_rank in processes if len(events) == 1 else []:
         _appended(plan, names, of_rank)
     say_all(plan, names)
+    for path in moved:  # as it began with it, if it is a branch
+        plan.copies.pop(path, None)
+        plan.shown.discard(path)
     plan.real.difference_update(plan.copies)
     if len(events) > 1 and not trees:
         plan.given.difference_update(plan.real)
