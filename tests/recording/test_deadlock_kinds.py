@@ -173,6 +173,15 @@ def test_a_rank_goes_on_if_one_of_its_threads_can(
     assert shown.returncode == 0 and not shown.stderr, shown
 
 
+def test_the_line_is_that_of_the_thread_that_waits_in_mpi(
+    rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
+) -> None:
+    """Another thread made the last event."""
+    stuck("joins", build, rdb_home, tmp_path)
+    said = rdb("deadlock", "joins").stdout
+    assert re.search(r"rank 0, event \d+, receives \(\) at stuck\.c:\d+\n  MPI_Recv", said), said
+
+
 @pytest.mark.parametrize("kind", ["creates", "shares", "attaches", "opens", "turns"])
 def test_who_computes_may_still_come(
     kind: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path

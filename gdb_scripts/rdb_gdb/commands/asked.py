@@ -8,14 +8,23 @@ import gdb
 
 from .. import link
 from ..search import last_calls
+from ..state import threads
 from .command import Command, command
 
 
 @command("rdb-asked", gdb.COMMAND_STATUS)
 class Asked(Command):
     """Print the MPI call that is answered next, or at the end never was, as one line of JSON.
-    `own` is the line of the program, if GDB's frames do not have it."""
+    `own` is the line of the program, if the frames of the selected thread do not have it."""
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         link.connection()
-        gdb.write(json.dumps({**link.ask("asked"), "own": last_calls.line()}) + "\n")
+        answer = link.ask("asked")
+        running = threads.number()
+        asks = next((one["thread"] for one in answer["calls"]), running)
+        if asks == running:
+            own = last_calls.line()
+        else:
+            with threads.selected(asks):
+                own = last_calls.line() or last_calls.innermost()
+        gdb.write(json.dumps({**answer, "own": own}) + "\n")

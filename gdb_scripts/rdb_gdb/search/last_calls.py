@@ -44,6 +44,17 @@ def line() -> dict[str, Any] | None:
     return {"function": name, "file": there.symtab.fullname(), "line": there.line}
 
 
+def innermost() -> dict[str, Any] | None:
+    """Function, file and line of the innermost frame of the program's own code; None: there is
+    none."""
+    own = own_frames()
+    if not own:
+        return None
+    symtab, number = line_of(own[0])
+    name = place.plain(own[0].name())
+    return {"function": name, "file": symtab.fullname(), "line": number}
+
+
 def short() -> str | None:
     """Short text of the innermost line of the program's own code, and of the library's function
     that runs; None: there is none."""

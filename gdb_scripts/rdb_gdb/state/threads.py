@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import gdb
@@ -27,3 +29,14 @@ def select(wanted: int) -> None:
         if thread.is_valid() and thread.ptid[1] == wanted:
             thread.switch()
             return
+
+
+@contextmanager
+def selected(wanted: int) -> Iterator[None]:
+    """Context in which a thread is selected."""
+    before = number()
+    select(wanted)
+    try:
+        yield
+    finally:
+        select(before)
