@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from arrays import number
 from conftest import PROGRAMS, Build, run_rdb
 from gdbdriver import Recorded, in_console
 
@@ -150,3 +151,27 @@ def test_an_optional_that_changes_often_between_events(tmp_path: Path) -> None:
         found = json.loads(gdb.run("bisect one.cell --json"))
         # the printers of GCC 14 leave out the type
         assert re.fullmatch(r"std::optional(<int>)? \[no contained value\]", found["after"])
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_members_of_an_optional_without_a_value(tmp_path: Path, level: str) -> None:
+    """The reason is said, and the statement that gives it its first value is the program's own."""
+    source = tmp_path / "best.cc"
+    source.write_text(
+        "#include <optional>\n#include <deque>\n#include <unistd.h>\n"
+        "struct Result { int id; double value; };\n"
+        "struct { std::optional<Result> best; std::deque<int> todo{1, 2, 3}; } one;\n"
+        "static __attribute__((noinline)) void take(int i)\n{\n"
+        "\tif (i == 5)\n\t\tone.best = Result{i, 9.5}; // first\n"
+        "\tif (!one.todo.empty())\n\t\tone.todo.pop_front();\n}\n"
+        "int main()\n{\n\tfor (int i = 0; i < 10; i++) {\n\t\tgetppid();\n\t\ttake(i);\n\t}\n}\n"
+    )
+    program = tmp_path / "best"
+    subprocess.run(["g++", "-g", level, "-std=c++17", "-o", str(program), str(source)], check=True)
+    with Recorded(tmp_path, program, source).gdb() as gdb:
+        gdb.run("break take")
+        gdb.run("continue")
+        assert "has no value" in gdb.fails("rdb-number one.best->value")
+        assert number(gdb, "one.best && one.best->value < 10") == 0
+        said = gdb.fails("bisect one.best->value < 1")
+        assert "false from its first value on, at best.cc:9" in said and "has no value" in said

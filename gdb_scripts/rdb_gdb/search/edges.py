@@ -151,9 +151,15 @@ def _is_bad(truth: Callable[[str], bool], data: str) -> bool:
 def _statement(before: str, first: str) -> str:
     """The statement that gives it its first value; a local has one where its function begins."""
     place.seek(before)
-    giving, function = last_calls.place_of_own(), place.where()["function"]
+    giving, function = last_calls.place_of_own(), _own_function()
     place.seek(first)
-    return giving if place.where()["function"] == function else last_calls.place_of_own()
+    return giving if _own_function() == function else last_calls.place_of_own()
+
+
+def _own_function() -> str | None:
+    """The innermost function of the program's own code, outside of inline functions of headers."""
+    found = last_calls.innermost()
+    return None if found is None else found["function"]
 
 
 def _changes(

@@ -100,7 +100,7 @@ def followed(term: str) -> str | None:
 
     Raises gdb.error if one is optimized out.
     """
-    said, at = "", 0
+    said, at, empty = "", 0, False
     for arrow in re.finditer("->", term):
         head = said + term[at : arrow.start()]
         value = _value(head)
@@ -108,12 +108,15 @@ def followed(term: str) -> str | None:
             return None
         if kind_of(value.type) in (*POINTERS, "optional"):
             part = _pointer(value)
+            empty = empty or (kind_of(value.type) == "optional" and not _has(value))
             if value.is_optimized_out and (part is None or part.is_optimized_out):
                 raise gdb.error(f"{head} is optimized out.")
             head = f"(({_held(value.type)} *) $_rdb_in({head}))"
         said, at = head, arrow.start()
     whole = said + term[at:]
-    return None if whole == term or _value(whole) is None else whole
+    if whole == term:
+        return None
+    return whole if empty or _value(whole) is not None else None  # empty: `$_rdb_in` says so
 
 
 def _of_pointer(found: re.Match[str], pointer: str, asked: bool) -> str | None:
