@@ -23,6 +23,7 @@
 #include "answer/unknown_maps.h"
 #include "space/shared_kinds.h"
 #include "answer/shared_calls.h"
+#include "base/descriptors.h"
 
 static struct {
 	struct log_reader reader;
@@ -274,6 +275,13 @@ uint64_t replay_now_ns(void)
 uint64_t replay_before_ns(void)
 {
 	return replay.before_ns;
+}
+
+int replay_descriptors_high(void)
+{
+	replay.reader.dirfd = lower_fd(replay.reader.dirfd);
+	replay.reader.fd = lower_fd(replay.reader.fd);
+	return replay.reader.dirfd < 0 ? replay.reader.dirfd : replay.reader.fd < 0 ? replay.reader.fd : 0;
 }
 
 void replay_close(void)

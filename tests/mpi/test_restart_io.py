@@ -205,3 +205,18 @@ def test_a_file_of_mpi_that_system_calls_use_has_one_copy(
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == said
     assert [one.name for one in copies(home / "cut")] == ["0-both"]
+
+
+def test_a_file_that_is_opened_after_a_segment_of_the_log_stays_open(
+    tmp_path: Path, build: Build
+) -> None:
+    """The end of a segment frees no number of the program's for the MPI library to take."""
+    home = tmp_path / "home"
+    program = [str(build("mpi/file_after_much.c")), str(tmp_path / "numbers")]
+    done = run_rdb(home, tmp_path, "run", "-n", str(RANKS), "--name", "job", "--", *program)
+    assert done.returncode == 0, done.stderr
+    assert (home / "job" / "rank-0" / "log-000001.seg").exists()
+    (sync,) = events_called(open_job(home / "job").rank(0), "MPI_File_sync")
+    done = run_rdb(home, tmp_path, "restart", "job", "--at", str(sync), "--name", "cut")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["0: 10 11", "1: 10 11"]

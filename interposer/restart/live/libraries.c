@@ -30,16 +30,18 @@ static void begin(void)
 	if (libraries.begun)
 		return;
 	libraries.begun = true;
+	/* the program's numbers are not the library's */
+	int rc = replay_descriptors_high();
+	if (!rc)
+		rc = descriptors_reserve();
+	if (rc)
+		live_refuse("no descriptors for the MPI library: %s", strerror(-rc));
 	if (lower.opt.in_flight) {
 		libraries.list = fopen(lower.opt.in_flight, "re");
 		if (!libraries.list)
 			live_refuse("%s cannot be read", lower.opt.in_flight);
 	}
 	next_in_flight();
-	/* the program's numbers are not the library's */
-	int rc = descriptors_reserve();
-	if (rc)
-		live_refuse("no descriptors for the MPI library: %s", strerror(-rc));
 }
 
 static int64_t told(enum rdb_restart step, const struct event *ev, int64_t result)
