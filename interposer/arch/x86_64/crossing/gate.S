@@ -20,10 +20,10 @@
 #define INITIAL_WORDS 0x37f0000	/* of both, as FNINIT sets them */
 #define ENVIRONMENT 8		/* room for FNSTENV, whose second double word is the status word */
 
-	.macro FLOATS_KEEP at
-	stmxcsr	\at
-	fnstsw	STATUS+\at
-	fnstcw	CONTROL+\at
+	.macro FLOATS_KEEP at, base
+	stmxcsr	\at(\base)
+	fnstsw	STATUS+\at(\base)
+	fnstcw	CONTROL+\at(\base)
 	.endm
 
 	/* of x87 alone; at is a register other than eax, ecx, edx.  XINUSE: Intel SDM vol. 1, 13.6 */
@@ -72,7 +72,7 @@ gate_general:
 	movq	LOWER_SP, %rbx
 	pushq	%rbx
 	subq	$64, %rsp
-	FLOATS_KEEP (%rsp)
+	FLOATS_KEEP 0, %rsp
 	xorl	%r12d, %r12d
 	cmpl	$CLOCK, %edi
 	jne	3f
@@ -238,7 +238,7 @@ gate_upcall_return:
 	popq	LOWER_SP
 	popq	UPCALL_SP
 	popq	%rcx
-	FLOATS_KEEP -FLOATS(%rcx)
+	FLOATS_KEEP -FLOATS, %rcx
 	POP_KEPT
 	ret
 	.size gate_upcall, . - gate_upcall
