@@ -84,7 +84,8 @@ const char *side_file_damaged(const char *path)
 	if (rc < 0)
 		snprintf(why, sizeof(why), "%s: %s", path, strerror(-rc));
 	else if (rc == 2)
-		rdb_warn("%s: " FILE_SUMS " beside it is damaged, so rdb cannot check this file for damage", path);
+		rdb_warn("%s: " FILE_SUMS " beside it has no checksum of this file, so rdb cannot check it for damage",
+			 path);
 	else if (!rc)
 		snprintf(why, sizeof(why),
 			 "%s is damaged: expected %lu bytes, CRC-32C %08x, found %lu bytes, %08x; put it back from a "

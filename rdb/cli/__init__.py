@@ -64,10 +64,13 @@ def _carried_out(arguments: list[str]) -> int:
     except Exception as error:
         if os.environ.get("RDB_DEBUG"):
             raise
-        if isinstance(error, PermissionError) and error.filename:
-            said = f"{error.filename}: Permission denied"
-            print(f"rdb: {said}; RDB_HOME says where recordings are", file=sys.stderr)
-            return _exit_code(NotYours.exit_code, arguments)
+        if isinstance(error, OSError) and error.filename:
+            said = f"rdb: {error.filename}: {error.strerror}"
+            if isinstance(error, PermissionError):
+                print(f"{said}; RDB_HOME says where recordings are", file=sys.stderr)
+                return _exit_code(NotYours.exit_code, arguments)
+            print(f"{said}; RDB_DEBUG=1 shows where", file=sys.stderr)
+            return Unsupported.exit_code
         what = f"{type(error).__name__}: {error}".replace("\n", " ")
         print(f"rdb: internal error: {what}; RDB_DEBUG=1 shows where", file=sys.stderr)
         return _exit_code(70, arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -182,6 +183,9 @@ def test_what_could_not_be_noted_is_said(tmp_path: Path, build_text: BuildText) 
     (tmp_path / "gate").touch()
     told = deadlines.communicate(job.process, DEADLINE_S)[1]
     assert job.process.returncode == 0 and "cannot be noted: Not a directory" in told, told
+    done = job.rdb("restart", "job")
+    assert done.returncode == 125, done.stderr
+    assert re.fullmatch(r"rdb: \S*/undo-1/\S+: Not a directory; .*\n", done.stderr), done.stderr
     notes.unlink()
     (tmp_path / "notes").rename(notes)
     again = job.rdb("restart", "job")
