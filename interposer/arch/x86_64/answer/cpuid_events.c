@@ -5,6 +5,7 @@
 #include "crossing/boundary.h"
 #include "arch/x86_64/base/cpu_level.h"
 #include "arch/insn.h"
+#include "arch/x86_64/text/escape.h"
 #include "arch/x86_64/text/starts.h"
 #include "answer/instructions.h"
 #include "log/log_reader.h"
@@ -56,9 +57,9 @@ static bool leaf_is_given(const uint8_t *begin, const uint8_t *p)
 
 const uint8_t *cpuid_find(const uint8_t *begin, const uint8_t *from, const uint8_t *end, bool mixed)
 {
-	for (const uint8_t *p = from; p + 2 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 1))); p++)
-		if (p[1] == CPUID && (leaf_before(begin, p) || text_starts_here(begin, p, end)) &&
-		    goes_on(p + 2, end) && (!mixed || leaf_is_given(begin, p)))
+	for (const uint8_t *p = from; (p = escape_next(p, end, CPUID, CPUID)); p++)
+		if ((leaf_before(begin, p) || text_starts_here(begin, p, end)) && goes_on(p + 2, end) &&
+		    (!mixed || leaf_is_given(begin, p)))
 			return p;
 	return NULL;
 }

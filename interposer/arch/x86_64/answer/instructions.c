@@ -20,6 +20,7 @@
 #include "arch/insn.h"
 #include "answer/instructions.h"
 #include "answer/made_text.h"
+#include "arch/x86_64/text/escape.h"
 #include "arch/x86_64/text/starts.h"
 #include "text/text_sections.h"
 #include "arch/x86_64/text/counter_sites.h"
@@ -76,8 +77,8 @@ static bool is_rex(uint8_t b)
 /* The first rdrand or rdseed, or NULL. */
 static const uint8_t *find_random(const uint8_t *begin, const uint8_t *from, const uint8_t *end, bool mixed)
 {
-	for (const uint8_t *p = from; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
-		if (p[1] != 0xc7 || p[2] < 0xf0)
+	for (const uint8_t *p = from; (p = escape_next(p, end, 0xc7, 0xc7)) && p + 3 <= end; p++) {
+		if (p[2] < 0xf0)
 			continue;
 		bool here = text_starts_here(begin, p, end) ||
 			    (p > begin && (is_rex(p[-1]) || p[-1] == 0x66) && text_starts_here(begin, p - 1, end));
@@ -159,9 +160,9 @@ static bool has_rdtsc(uint8_t *begin, uint8_t *end, bool stays)
 {
 	const bool patch = stays && recording() && !counter_must_trap && tsc_patches_wanted();
 	bool found = false;
-	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
-		const bool with_aux = p[1] == 0x01 && p[2] == 0xf9;
-		if (p[1] != 0x31 && !with_aux)
+	for (uint8_t *p = begin; (p = (uint8_t *)escape_next(p, end, 0x31, 0x01)) && p + 3 <= end; p++) {
+		const bool with_aux = p[1] == 0x01;
+		if (with_aux && p[2] != 0xf9)
 			continue;
 		const bool sure = is_sure(begin, p, p + (with_aux ? 3 : 2), end),
 			   starts = text_starts_here(begin, p, end);

@@ -8,12 +8,13 @@
 #include "crossing/boundary.h"
 #include "crossing/filters.h"
 #include "interface/gate.h"
+#include "arch/x86_64/text/escape.h"
 #include "arch/x86_64/text/hot_stubs.h"
 #include "arch/x86_64/text/starts.h"
 #include "crossing/source.h"
 #include "base/thread.h"
 
-enum { SITES = 512, CHAINS = 24 };
+enum { SITES = 512, CHAINS = 24, SYSCALL = 0x05 };
 enum { XSAVE_ROOM = 16384 }; /* context_gate.inc */
 
 /* Fields of a kernel's signal frame that describe it. */
@@ -61,7 +62,7 @@ static bool hot(uint32_t nr)
 static unsigned find(const uint8_t *begin, const uint8_t *end, const uint8_t *sites[SITES])
 {
 	unsigned n = 0;
-	for (const uint8_t *p = begin; n < SITES && (p = memmem(p, (size_t)(end - p), "\x0f\x05", 2)); p += 2) {
+	for (const uint8_t *p = begin; n < SITES && (p = escape_next(p, end, SYSCALL, SYSCALL)); p += 2) {
 		const uint8_t *mov = p - HOT_SITE;
 		uint32_t nr;
 		if (mov < begin || *mov != 0xb8)
