@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "answer/distribution.h"
 #include "base/guarded_copy.h"
 #include "base/user.h"
 #include "include/rdb.h"
@@ -61,6 +62,8 @@ long hook_answered(struct event *ev)
 		rdb_warn("rank %d: a callback after the %s has failed; the program goes on", lower.opt.rank,
 			 A(3) == RDB_AFTER_RESTART ? "restart" : "checkpoint");
 		return 0;
+	case RDB_HOOKS_DISTRIBUTE: return distribute_answered(ev);
+	case RDB_HOOKS_REDISTRIBUTE: return redistribute_answered(ev);
 	default: return -EINVAL;
 	}
 }
@@ -92,6 +95,8 @@ void hook_done(const struct event *ev)
 		exclude(up(A(2)), (A(2) + A(3)) & ~(RDB_PAGE - 1));
 	else if (A(1) == RDB_HOOKS_INCLUDE)
 		excluded_unmapped(up(A(2)), up(A(2)) + 1);
+	else if (A(1) == RDB_HOOKS_DISTRIBUTE)
+		distribute_done(ev);
 }
 
 void excluded_drop(void)

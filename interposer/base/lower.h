@@ -18,6 +18,7 @@ enum check { CHECK_SAMPLE, CHECK_FULL, CHECK_OFF };
 
 #define MPI_STUBS 4
 #define EXCLUDED 64
+#define DISTRIBUTED 64
 
 struct options {
 	const char *dir;                 /* the rank's directory */
@@ -51,12 +52,13 @@ struct options {
 	const char *board;   /* file of the board (restart/checkpoint/board.h) */
 	unsigned board_ranks;
 	int board_rank;
-	long mtbf_s;                   /* mean time between failures; sets the checkpoint interval; 0: not given */
-	bool undo;                     /* what is changed in files is noted from the start (answer/undo.h) */
-	bool from_image;               /* restart: go on from the image itself, replay nothing */
-	const char *replay;            /* recording to replay, or NULL */
-	bool verify;                   /* replay: without a server, to the end */
-	bool only_check;               /* replay: only check that the checkpoint is whole */
+	long mtbf_s;              /* mean time between failures; sets the checkpoint interval; 0: not given */
+	bool undo;                /* what is changed in files is noted from the start (answer/undo.h) */
+	bool from_image;          /* restart: go on from the image itself, replay nothing */
+	const char *replay;       /* recording to replay, or NULL */
+	bool verify;              /* replay: without a server, to the end */
+	bool only_check;          /* replay: only check that the checkpoint is whole */
+	const char *redistribute; /* replay: only write what is distributed (answer/distribution.h) to this folder */
 	const struct mode *mode_after; /* restart: mode after the cut */
 	bool no_children;              /* child processes run natively, unrecorded */
 	bool lax;                      /* pass on system calls that the tables do not know */
@@ -101,6 +103,10 @@ struct upper_state {
 	struct {
 		uint64_t start, end;
 	} excluded[EXCLUDED]; /* whole pages; start == end: none */
+	struct distributed {
+		char name[32];
+		uint64_t address, row, first, count, block, step;
+	} distributed[DISTRIBUTED]; /* count 0: none */
 	struct upper_sigaction {
 		uint64_t handler, flags, restorer, mask;
 	} sigactions[65];

@@ -12,7 +12,7 @@
 #include "base/thread.h"
 
 #define RDB_IMAGE_MAGIC 0x676d696264720001ull
-#define RDB_IMAGE_VERSION 4
+#define RDB_IMAGE_VERSION 5
 
 enum image_section_kind {
 	IMAGE_STATE,   /* struct upper_state */

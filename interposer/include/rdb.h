@@ -19,6 +19,8 @@ enum {
 	RDB_HOOKS_INCLUDE,    /* address */
 	RDB_HOOKS_DATA,       /* name, buffer, length */
 	RDB_HOOKS_IGNORED,    /* a callback after a checkpoint or a restart (which: enum rdb_when) has failed */
+	RDB_HOOKS_DISTRIBUTE, /* struct rdb_part */
+	RDB_HOOKS_REDISTRIBUTE,
 };
 
 enum rdb_when { RDB_BEFORE_CHECKPOINT, RDB_AFTER_CHECKPOINT, RDB_AFTER_RESTART };
@@ -32,7 +34,7 @@ struct rdb_callbacks {
 		int (*call)(void *data);
 		void *data;
 	} list[RDB_CALLBACKS];
-	int n, generation, running;
+	int n, used, generation, running;
 };
 __attribute__((weak)) struct rdb_callbacks rdb_callbacks;
 
@@ -48,15 +50,25 @@ static inline int rdb_generation(void)
 	return n < 0 ? 0 : n;
 }
 
-/* Has rdb call this function at safe points (below).  One before a checkpoint that returns another value than 0
- * refuses it.  0; -1: not under rdb, or there are RDB_CALLBACKS already. */
+/* Checkpoints only at safe points (below) from now on.  0; -1: not under rdb. */
+static inline int rdb_used_(void)
+{
+	struct rdb_callbacks *all = &rdb_callbacks;
+	if (rdb_hooks_(RDB_HOOKS_USED, NULL, 0, 0))
+		return -1;
+	if (!all->used)
+		all->generation = rdb_generation();
+	all->used = 1;
+	return 0;
+}
+
+/* Has rdb call this function at safe points.  One before a checkpoint that returns another value than 0 refuses it.
+ * 0; -1: not under rdb, or there are RDB_CALLBACKS already. */
 static inline int rdb_on(enum rdb_when when, int (*call)(void *data), void *data)
 {
 	struct rdb_callbacks *all = &rdb_callbacks;
-	if (all->n == RDB_CALLBACKS || rdb_hooks_(RDB_HOOKS_USED, NULL, 0, 0))
+	if (all->n == RDB_CALLBACKS || rdb_used_())
 		return -1;
-	if (!all->n)
-		all->generation = rdb_generation();
 	all->list[all->n].when = when;
 	all->list[all->n].call = call;
 	all->list[all->n++].data = data;
@@ -98,7 +110,7 @@ static inline int rdb_safe_point(void)
 {
 	struct rdb_callbacks *all = &rdb_callbacks;
 	int taken = 0;
-	if (!all->n || all->running)
+	if (!all->used || all->running)
 		return 0;
 	all->running = 1;
 	if (rdb_generation() != all->generation) {
@@ -148,6 +160,59 @@ static inline int rdb_include(void *address)
 static inline int rdb_data(const char *name, char *buffer, size_t room)
 {
 	return rdb_hooks_(RDB_HOOKS_DATA, name, (unsigned long)buffer, room);
+}
+
+/* The rows of an array that one rank has, in the order of its memory: `number` rows from row `first` on, `block` of them
+ * behind each other; each next block begins `step` rows after the one before. */
+struct rdb_rows {
+	long first, number, block, step;
+};
+
+/* What is handed to rdb: `number` rows of `row` bytes each, behind each other at `address`. */
+struct rdb_part {
+	const char *name;
+	void *address;
+	size_t row;
+	struct rdb_rows rows;
+};
+
+/* Of `total` rows, those of `rank`: about as many for each of `ranks` ranks, in their order. */
+static inline struct rdb_rows rdb_block(long total, int rank, int ranks)
+{
+	const long least = total / ranks, more = total % ranks, number = least + (rank < more);
+	const struct rdb_rows rows = {least * rank + (rank < more ? rank : more), number, number, number};
+	return rows;
+}
+
+/* Of `total` rows, those of `rank` when the ranks take `block` rows in turn. */
+static inline struct rdb_rows rdb_cyclic(long total, long block, int rank, int ranks)
+{
+	const long step = block * ranks, first = block * rank, rest = total % step - first;
+	struct rdb_rows rows = {first, total / step * block, block, step};
+	if (rest > 0)
+		rows.number += rest < block ? rest : block;
+	return rows;
+}
+
+/* Has each checkpoint note these rows of the array `name`, for an `rdb restart -n` with another number of ranks: that
+ * starts the program anew, and rdb_redistribute() gives it the rows.  The memory must stay where it is; another call
+ * with the same name and first row says where it is now.  Checkpoints are taken only at safe points from then on.
+ * 0; -1: not under rdb, or there are 64 such parts, or the arguments make no sense (a name has up to 31 letters, digits,
+ * underscores). */
+static inline int rdb_distribute(const char *name, void *address, size_t row, struct rdb_rows rows)
+{
+	const struct rdb_part part = {name, address, row, rows};
+	if (rows.number && rdb_hooks_(RDB_HOOKS_DISTRIBUTE, &part, 0, 0))
+		return -1;
+	return rdb_used_(); /* also a rank without rows comes to safe points */
+}
+
+/* Fills the memory with these rows as they were at the checkpoint, whichever ranks had them.  0; -1: the program was not
+ * started by `rdb restart -n`, or the array has no such rows, or its rows have another size. */
+static inline int rdb_redistribute(const char *name, void *address, size_t row, struct rdb_rows rows)
+{
+	const struct rdb_part part = {name, address, row, rows};
+	return rdb_hooks_(RDB_HOOKS_REDISTRIBUTE, &part, 0, 0) ? -1 : 0;
 }
 
 #endif

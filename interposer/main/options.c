@@ -392,7 +392,7 @@ static void become_spawned(int first)
 static void check_modes(int argc, char **argv)
 {
 	struct options *o = &lower.opt;
-	const bool verify = o->verify || o->expand || o->deliver || o->only_check;
+	const bool verify = o->verify || o->expand || o->deliver || o->only_check || o->redistribute;
 	if (o->replay)
 		o->dir = o->replay;
 	if (!o->dir || !o->files_dir)
@@ -415,7 +415,7 @@ static void check_modes(int argc, char **argv)
 			usage();
 		o->argv = argv + optind;
 	}
-	if (!o->tree != !o->process || (o->from_image && !o->restart && !o->only_check))
+	if (!o->tree != !o->process || (o->from_image && !o->restart && !o->only_check && !o->redistribute))
 		usage();
 	if (o->restart) {
 		if (o->replay || (!recording() && !o->from_image))

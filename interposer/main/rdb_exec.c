@@ -37,6 +37,7 @@
 #include "restart/process/timers.h"
 #include "restart/tree/tree.h"
 #include "base/pids.h"
+#include "answer/distribution.h"
 #include "answer/linker_variables.h"
 #include "answer/loader.h"
 #include "answer/limits.h"
@@ -229,6 +230,8 @@ static int replay(void)
 	uint32_t segment = 0;
 	uint64_t off = 0;
 	rc = image_restore(lower.opt.checkpoint, !lower.opt.checked, &segment, &off);
+	if (!rc && lower.opt.redistribute)
+		return distribution_write(lower.opt.redistribute) ? 125 : 0;
 	if (!rc && !lower.opt.from_image)
 		rc = replay_open(segment, off);
 	if (!rc && lower.opt.from_image && lower.opt.mode_after->due)

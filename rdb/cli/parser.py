@@ -324,7 +324,12 @@ def _(sub: _Parser) -> None:
         "for a job that ran with --record=off: full records it from here on (default: off)",
     )
     sub.add_argument("--name", help="the new job's name (default: JOB-branch-1, ...)")
-    sub.value("-n", "N", "number of ranks, which must be the job's", _count)
+    sub.value(
+        "-n",
+        "N",
+        "number of ranks; another one than the job's starts the program anew",
+        _count,
+    )
     _placement(sub)
     sub.value(
         "--mpi",

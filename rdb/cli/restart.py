@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from rdb.agents.preparing import (
 )
 from rdb.cli.carrying import carried
 from rdb.cli.expand import expand_if_needed
+from rdb.cli.parser import dispatch
 from rdb.cli.run import INTERRUPTED, run_foreground, say_what_may_not_replay
 from rdb.coordinate.centre import is_apart
 from rdb.coordinate.coordinated import Together, choose_whole, none_taken, unrecorded
@@ -43,12 +45,18 @@ from rdb.live.from_checkpoint import alone_in_place, needs_launcher, prepare
 from rdb.live.from_checkpoint import plan_lines as lines_of
 from rdb.live.plan import Plan, RankPlan, make_plan, plan_lines
 from rdb.live.rank import plan_line, write_plan
+from rdb.live.redistributed import write_arrays
 from rdb.live.sockets import uses_sockets
 from rdb.live.tree.plan import write_tree
 from rdb.live.until_damage import until_damage
 from rdb.private import opener
 from rdb.recording import Job, open_job
 from rdb.recording.stored import check_all_stored
+
+_OF_RUN = (
+    *("name", "mpi", "hca", "launcher", "hosts"),
+    *("check", "hash_every", "checkpoint_every", "keep"),
+)
 
 
 def restart_command(args: argparse.Namespace) -> int:
@@ -210,6 +218,8 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
     check_all_stored(job.path / "files")
     one, lost = choose_whole(job, args.at)
     _say_lost(lost)
+    if args.n is not None and args.n != one.nranks:
+        return _with_other_ranks(job, one, args)
     launched = needs_launcher(job, one)
     mpi = _mpi(args, job, launched)
     asked = _placement(args, one.nranks, launched, mpi)
@@ -246,6 +256,37 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
         file=sys.stderr,
     )
     return code
+
+
+def _with_other_ranks(job: Job, one: Together, args: argparse.Namespace) -> int:
+    """Starts the program anew, with the arrays that it has distributed."""
+    programs = {rank: job.rank(rank).meta for rank in range(one.nranks)}
+    if any(meta["argv"] != programs[0]["argv"] for meta in programs.values()):
+        raise Unsupported(f"-n {args.n}: the ranks of {job.name} run different programs")
+    for option in ("in_place", "plan"):
+        if getattr(args, option):
+            raise Usage(
+                f"-n {args.n}: the program starts anew", f"drop --{option.replace('_', '-')}"
+            )
+    line = ["run", "-n", str(args.n), "--record", "full" if args.record == "full" else "off"]
+    args.mpi = _mpi(args, job, True)
+    for option in _OF_RUN:
+        value = getattr(args, option)
+        line += [] if value is None else [f"--{option.replace('_', '-')}={value}"]
+    with tempfile.TemporaryDirectory(prefix="redistributed-", dir=job.path) as folder:
+        arrays = write_arrays(job, one, Path(folder))
+        print(
+            f"rdb: the program starts anew with {', '.join(arrays)} of checkpoint {one.number} of "
+            f"{job.name}",
+            file=sys.stderr,
+        )
+        os.environ["RDB_REDISTRIBUTED"] = folder
+        directory = str(programs[0].get("cwd", "/"))
+        try:
+            os.chdir(directory)
+        except OSError as error:
+            raise Unsupported(f"the job's directory {directory}: {error.strerror}") from error
+        return dispatch([*line, "--", *(str(word) for word in programs[0]["argv"])])
 
 
 def _mpi(args: argparse.Namespace, job: Job, launched: bool) -> str | None:

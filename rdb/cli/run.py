@@ -228,7 +228,7 @@ def _line(
         return mpirun_line(parts, mpi, args.launcher_arg), mpirun_environment()
     from rdb.launch.placement import launch_all
 
-    return launch_all(asked, job, parts, ["RDB_HOME", "RDB_HCA"])
+    return launch_all(asked, job, parts, ["RDB_HOME", "RDB_HCA", "RDB_REDISTRIBUTED"])
 
 
 def _options(args: SimpleNamespace) -> list[str]:

@@ -51,7 +51,7 @@ packing
 LIVE = """
 descriptors until_damage rank branch
 sockets
-world verbs refusals from_checkpoint
+world verbs refusals from_checkpoint redistributed
 tree
 files
 cut expand
