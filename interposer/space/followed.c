@@ -18,12 +18,19 @@
 #include "space/shared_turns.h"
 #include "space/sole_owner.h"
 #include "base/descriptors.h"
+#include "base/guarded_copy.h"
 #include "base/pids.h"
 
 bool followed_never(int fd)
 {
+	/* not read(2), which an inotify(7) watch of the program would tell */
+	void *start = mmap(NULL, RDB_PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	char magic[4];
-	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+	if (start == MAP_FAILED)
+		return false;
+	const bool elf = guarded_copy(magic, start, sizeof(magic)) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+	munmap(start, RDB_PAGE);
+	return elf;
 }
 
 /* Files that MPI has opened for writing (the first MPI_FILES). */

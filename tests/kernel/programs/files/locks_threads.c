@@ -40,8 +40,9 @@ int main(void)
 	lock.l_type = F_WRLCK;
 	SAY(fcntl(fd, F_SETLK, &lock));
 	MUST(!sigaction(SIGALRM, &action, NULL));
-	ualarm(20000, 0);
+	ualarm(20000, 20000); /* again and again: the first may come before the wait */
 	SAY(fcntl(fd, F_SETLKW, &lock));
+	ualarm(0, 0);
 	MUST(!pthread_create(&thread, NULL, waits, NULL) && write(in[1], "y", 1) == 1);
 	MUST(!pthread_join(thread, &result));
 	SAY((long)result);

@@ -12,6 +12,7 @@ int main(void)
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
 	struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+	sigset_t alarm, none;
 
 	MUST(!sigaction(SIGUSR1, &action, NULL) && !sigaction(SIGALRM, &action, NULL));
 	errno = 3;
@@ -22,8 +23,12 @@ int main(void)
 	while (*(volatile int *)&errno == 3)
 		;
 	printf("%d\n", errno);
+	sigemptyset(&none);
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	MUST(!sigprocmask(SIG_BLOCK, &alarm, NULL)); /* else it may come before the wait */
 	errno = 0;
 	MUST(!setitimer(ITIMER_REAL, &soon, NULL));
-	SAY(pause());
+	SAY(sigsuspend(&none));
 	return 0;
 }
