@@ -27,6 +27,7 @@ enum rdb_class {
 #define RDB_DYNAMIC 0x4000000000000000ull
 #define RDB_NULL_ID 1         /* MPI_COMM_NULL, MPI_REQUEST_NULL, ... of every class */
 #define RDB_KEYVALS_OWN 16    /* keyvals below are predefined */
+#define RDB_KEYVAL_DELETED 15 /* asked by the stub: does MPI_Finalize delete the attributes of MPI_COMM_WORLD? */
 #define RDB_FIRST_DYNAMIC 256 /* ids below are predefined, the same in every run */
 
 /* What rdb_unsupported() says about a function, after its name. */

@@ -282,7 +282,7 @@ static int predefined_get(MPI_Comm comm, int id, void **value, int *flag)
 }
 
 /* Newest first.  MPICH goes on after an error, and returns what the last callback did. */
-int rdb_attrs_delete_all(unsigned class, void *handle)
+static int delete_all(unsigned class, void *handle)
 {
 	struct rdb_object *object;
 	int err = MPI_SUCCESS;
@@ -293,6 +293,19 @@ int rdb_attrs_delete_all(unsigned class, void *handle)
 			return err;
 	}
 	return err;
+}
+
+int rdb_attrs_end(void)
+{
+	const uint64_t world = rdb_id(RDB_COMM, MPI_COMM_WORLD);
+	const struct rdb_object *object = rdb_object_find(RDB_COMM, world);
+	int err = delete_all(RDB_COMM, MPI_COMM_SELF), number = 0, deleted = 0;
+
+	if (err || !object || !object->attrs)
+		return err;
+	err = (int)rdb_call(RDB_Comm_get_attr, 4,
+			    (uint64_t[]){world, RDB_KEYVAL_DELETED, (uint64_t)&number, (uint64_t)&deleted});
+	return err || !deleted ? err : delete_all(RDB_COMM, MPI_COMM_WORLD);
 }
 
 /* The attribute to be copied after that of keyval LAST: the next older one in MPICH, else that of the next keyval. */
@@ -321,7 +334,7 @@ static int attrs_copy(unsigned class, const struct rdb_attr *attrs, void *from, 
 			err = attr_set(class, to, attr->keyval, value, keyval->language, AS_MPICH);
 		if (err) {
 			if (!AS_MPICH)
-				rdb_attrs_delete_all(class, to);
+				delete_all(class, to);
 			return err;
 		}
 	}
@@ -359,7 +372,7 @@ static int freed(unsigned class, void **handle)
 	int err = MPI_SUCCESS;
 
 	if (handle && rdb_id(class, *handle) >= RDB_FIRST_DYNAMIC) {
-		err = rdb_attrs_delete_all(class, *handle);
+		err = delete_all(class, *handle);
 		if (class == RDB_TYPE)
 			err = MPI_SUCCESS; /* MPIs free a datatype whatever its callbacks return */
 		if (!err)
@@ -378,7 +391,7 @@ int rdb_type_freed(MPI_Datatype *type)
 }
 int rdb_win_freed(MPI_Win *win)
 {
-	return win && rdb_id(RDB_WIN, *win) >= RDB_FIRST_DYNAMIC ? rdb_attrs_delete_all(RDB_WIN, *win) : MPI_SUCCESS;
+	return win && rdb_id(RDB_WIN, *win) >= RDB_FIRST_DYNAMIC ? delete_all(RDB_WIN, *win) : MPI_SUCCESS;
 }
 
 static int tell(void *handle, unsigned class, int err, const char *name)

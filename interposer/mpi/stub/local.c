@@ -109,13 +109,10 @@ RDB_MPI(int, T_init_thread, int required, int *provided)
 			     (uint64_t[]){(uint64_t)(int64_t)required, (uint64_t)provided, (uint64_t)&rdb_predefined});
 }
 
-/* Attributes of MPI_COMM_SELF are deleted first (MPI 3.1, 8.7.1); MPIs delete those of MPI_COMM_WORLD, too. */
 RDB_MPI(int, Finalize, void)
 {
-	int err = initialized ? rdb_attrs_delete_all(RDB_COMM, MPI_COMM_SELF) : 0;
+	int err = initialized ? rdb_attrs_end() : 0;
 
-	if (!err && initialized)
-		err = rdb_attrs_delete_all(RDB_COMM, MPI_COMM_WORLD);
 	if (err)
 		return rdb_error(MPI_COMM_WORLD, err, "MPI_Finalize");
 	if (!rdb_sessions_open())

@@ -169,7 +169,9 @@ int rdb_comm_freed(MPI_Comm *comm);
 int rdb_type_copied(MPI_Datatype from, MPI_Datatype *to);
 int rdb_type_freed(MPI_Datatype *type);
 int rdb_win_freed(MPI_Win *win);
-int rdb_attrs_delete_all(unsigned class, void *handle);
+/* In MPI_Finalize: attributes of MPI_COMM_SELF are deleted first (MPI 3.1, 8.7.1), those of MPI_COMM_WORLD if the MPI
+ * below does so. */
+int rdb_attrs_end(void);
 /* With the language: Fortran callbacks are called in another way, and Fortran attributes are numbers. */
 int rdb_keyval_create(unsigned class, void *copy, void *delete, int *id, void *extra, enum rdb_language language);
 int rdb_attr_set(unsigned class, void *handle, int id, void *value, enum rdb_language language, const char *name);

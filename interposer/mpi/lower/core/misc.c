@@ -121,6 +121,15 @@ int64_t real_Type_get_contents(const uint64_t *a)
  * keeps as an int behind a pointer.  The stub asks for each of MPI_COMM_WORLD once. */
 int64_t real_Comm_get_attr(const uint64_t *a)
 {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+	static const int deleted = false;
+#else
+	static const int deleted = true;
+#endif
+	if (a[1] == RDB_KEYVAL_DELETED) {
+		put((void *)a[3], &deleted, sizeof(deleted));
+		return MPI_SUCCESS;
+	}
 	int *value = NULL, flag = 0, appnum = host->appnum, last = error_codes_last(), rank;
 	int rc = PMPI_Comm_get_attr(REAL(MPI_Comm, comm_of(a[0])->o.real), (int)a[1], &value, &flag);
 
