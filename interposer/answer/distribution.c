@@ -87,13 +87,14 @@ void distribute_done(const struct event *ev)
 		*place = part;
 }
 
-/* Calls what(file, memory, bytes, place in the file) for each block of the part.  0 or -errno. */
-static int each_block(const struct distributed *part, int (*what)(int, uint64_t, uint64_t, uint64_t), int fd)
+/* Calls what(memory, bytes, place in the array, arg) for each block of the part.  0 or -errno. */
+static int each_block(const struct distributed *part, int (*what)(uint64_t, uint64_t, uint64_t, const void *),
+		      const void *arg)
 {
 	int rc = 0;
 	for (uint64_t i = 0, first = part->first; i < part->count && !rc; i += part->block, first += part->step) {
 		const uint64_t left = part->count - i, n = left < part->block ? left : part->block;
-		rc = what(fd, part->address + i * part->row, n * part->row, first * part->row);
+		rc = what(part->address + i * part->row, n * part->row, first * part->row, arg);
 	}
 	return rc;
 }
@@ -109,8 +110,9 @@ static int file_of(const struct distributed *part, const char *folder, int flags
 
 /* ---- from the checkpoint ---- */
 
-static int write_block(int fd, uint64_t memory, uint64_t len, uint64_t at)
+static int write_block(uint64_t memory, uint64_t len, uint64_t at, const void *arg)
 {
+	const int fd = *(const int *)arg;
 	for (uint64_t done = 0; done < len;) {
 		const ssize_t n = pwrite(fd, (const void *)(memory + done), len - done, (off_t)(at + done));
 		if (n < 0)
@@ -128,7 +130,7 @@ int distribution_write(const char *folder)
 		if (!part->count)
 			continue;
 		const int fd = file_of(part, folder, O_WRONLY | O_CREAT);
-		rc = fd < 0 ? fd : each_block(part, write_block, fd);
+		rc = fd < 0 ? fd : each_block(part, write_block, &fd);
 		if (fd >= 0 && close(fd) && !rc)
 			rc = -errno;
 		if (rc == -EFAULT)
@@ -146,15 +148,26 @@ int distribution_write(const char *folder)
 
 /* ---- to the new job ---- */
 
-static int read_block(int fd, uint64_t memory, uint64_t len, uint64_t at)
+static int read_block(uint64_t memory, uint64_t len, uint64_t at, const void *arg)
 {
-	static const uint64_t align = RDB_PAGE - 1;
-	const uint64_t from = at & ~align;
-	void *map = mmap(NULL, at + len - from, PROT_READ, MAP_PRIVATE, fd, (off_t)from);
+	return user_write(memory, (const char *)arg + at, len);
+}
+
+/* 0 or -errno.  -ERANGE: the array has no such rows. */
+static int read_rows(const struct distributed *part, int fd)
+{
+	const uint64_t whole = (part->count - 1) / part->block, rest = part->count - whole * part->block;
+	struct stat st;
+	if (fstat(fd, &st))
+		return -errno;
+	const uint64_t size = (uint64_t)st.st_size;
+	if ((part->first + whole * part->step + rest) * part->row > size)
+		return -ERANGE;
+	void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
-	const int rc = user_write(memory, (const char *)map + (at - from), len);
-	munmap(map, at + len - from);
+	const int rc = each_block(part, read_block, map);
+	munmap(map, size);
 	return rc;
 }
 
@@ -162,7 +175,6 @@ long redistribute_answered(struct event *ev)
 {
 	const char *folder = getenv("RDB_REDISTRIBUTED");
 	struct distributed part;
-	struct stat st;
 	int rc = told(ev, &part);
 	if (rc || !folder)
 		return rc ? rc : -ENOENT;
@@ -172,14 +184,7 @@ long redistribute_answered(struct event *ev)
 			  strerror(errno));
 	if (fd < 0)
 		return fd;
-	const uint64_t blocks = part.count ? (part.count - 1) / part.block : 0;
-	const uint64_t last = part.count - blocks * part.block, end = part.first + blocks * part.step + last;
-	if (fstat(fd, &st))
-		rc = -errno;
-	else if (part.count && end * part.row > (uint64_t)st.st_size)
-		rc = -ERANGE;
-	else
-		rc = each_block(&part, read_block, fd);
+	rc = part.count ? read_rows(&part, fd) : 0;
 	close(fd);
 	if (!rc && part.count)
 		event_out(ev, (void *)part.address, part.count * part.row);
