@@ -45,6 +45,7 @@ help:
 	@echo "make test-orders  50 recordings of a job whose failure depends on the order of messages"
 	@echo "make picture  draw the picture in README.md anew, from a session with demos/heat"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
+	@echo "make bench-peers DMTCP=FOLDER  pauses, restarts and images beside DMTCP's"
 	@echo "make dev    set everything up: Debian packages, .venv, build"
 	@echo "make lint   ruff, mypy, layers of the C core, what is x86-64's, clang-format, clang-tidy"
 	@echo "make docs   the documents as a site, in build/docs/site"
@@ -243,12 +244,16 @@ test-page: dev
 test-orders: dev
 	@RDB_TEST_ORDERS=50 $(BIN)/python3 -m pytest -q tests/mpi/test_orders.py $(ARGS)
 
-.PHONY: picture
+.PHONY: picture bench-peers
 picture: dev
 	@$(BIN)/python3 -m tools.picture
 
 bench: dev
 	@$(BIN)/python3 -m bench $(ARGS)
+
+# Beside DMTCP: DMTCP=FOLDER is a built one.
+bench-peers: dev
+	@DMTCP="$(DMTCP)" $(BIN)/python3 -m bench --only peers $(ARGS)
 
 # What clang-format makes of a line depends on its version: that of Debian 12, 14, is the project's.
 lint: dev

@@ -41,6 +41,7 @@ SECTIONS = (
     "heat",
     "checkpoints",
     "coordinated",
+    "peers",
     "minute",
     "timeline",
     "gdb",

@@ -85,7 +85,7 @@ RESPONSES = {
 }
 
 # Not with --quick, but a note.
-LONG = {"rdma", "instructions", "coordinated", "minute", "chaos"}
+LONG = {"rdma", "instructions", "coordinated", "peers", "minute", "chaos"}
 ONCE_QUICK = {"hot", "session", "answers", "logs"}
 ONCE = {"open", "first goto END", "first restore, checked"}
 
