@@ -7,6 +7,7 @@
  * child. */
 struct image_plan {
 	uint32_t number;
+	bool packed;         /* compressed as it is written: nothing will map it */
 	bool incremental;    /* pages that are not in `dirty`, or that are unchanged, stay in `number` - 1 */
 	struct table *dirty; /* struct dirty_range, in order; NULL: written pages are not known */
 	uint32_t log_segment;

@@ -6,7 +6,8 @@
  * tables of other images are needed only to find the data.  A page in no run is as the region has it.  Regions and runs
  * are in order of address.
  *
- * Data is raw, at page boundaries, so it can be mapped; in older images it may be compressed with lz4 (block format).
+ * Data is raw, at page boundaries, so it can be mapped.  It may be compressed with lz4 (block format) in older images and
+ * in those of jobs without a log, which no replay maps.
  */
 #pragma once
 #include "base/thread.h"

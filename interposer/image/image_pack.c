@@ -10,7 +10,16 @@
 #include "base/io.h"
 #include "base/private_file.h"
 
-enum { PIECE = 1 << 20 };
+enum { PIECE = 1 << 20, LOOK = 64 << 10 /* bytes */ };
+
+uint32_t image_packed(const void *data, uint64_t len, void *room)
+{
+	/* numbers of a simulation hardly shrink: a look at some of them costs less than to try all */
+	if (len > 4 * LOOK && LZ4_compress_default((const char *)data + len / 2, room, LOOK, LOOK / 4 * 3) <= 0)
+		return 0;
+	const int n = LZ4_compress_default(data, room, (int)len, (int)(len / 4 * 3));
+	return n > 0 ? (uint32_t)n : 0;
+}
 
 int image_unpack(const struct image_file *f, const struct image_run *run, void *to)
 {
@@ -44,18 +53,16 @@ static int write_at(struct packing *p, const void *data, uint64_t len, uint64_t 
 static int pack_run(struct packing *p, struct image_run *run)
 {
 	const uint8_t *data = p->raw + run->off;
-	int most = (int)(run->len / 4 * 3);
-	int n = run->stored < run->len ? 0
-				       : LZ4_compress_default((const char *)data, (char *)p->room, (int)run->len, most);
-	if (n <= 0) {
+	const uint32_t n = run->stored < run->len ? 0 : image_packed(data, run->len, p->room);
+	if (!n) {
 		uint64_t off = run->stored < run->len ? p->off : (p->off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
 		run->off = off;
 		return write_at(p, data, run->stored, off);
 	}
 	run->off = p->off;
-	run->stored = (uint32_t)n;
-	run->check = crc32c_data(0, p->room, (size_t)n);
-	return write_at(p, p->room, (uint64_t)n, run->off);
+	run->stored = n;
+	run->check = crc32c_data(0, p->room, n);
+	return write_at(p, p->room, n, run->off);
 }
 
 static int pack(struct packing *p, const struct image_file *f, struct image_run *runs)

@@ -25,7 +25,8 @@ static struct {
 	struct image_file files[SOURCES]; /* the image itself, and images with data for it */
 	unsigned nfiles;
 	struct piece waiting;
-	uint8_t *buffer; /* for one compressed run */
+	uint8_t *buffer;                  /* for one compressed run */
+	const struct image_run *unpacked; /* which is in it: the next part is often one of the same */
 } restore;
 
 static int map_regions(const struct image_file *f)
@@ -100,7 +101,8 @@ static int load_part(const struct image_file *f, const struct image_run *run, ui
 			return -errno;
 		restore.buffer = p;
 	}
-	int rc = image_unpack(f, run, restore.buffer);
+	int rc = restore.unpacked == run ? 0 : image_unpack(f, run, restore.buffer);
+	restore.unpacked = rc ? NULL : run;
 	if (!rc)
 		memcpy((void *)addr, restore.buffer + (addr - run->addr), len);
 	return rc;

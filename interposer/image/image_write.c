@@ -2,11 +2,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "space/arena.h"
 #include "base/crc32c.h"
 #include "image/image.h"
+#include "image/image_pack.h"
 #include "image/image_pages.h"
 #include "base/io.h"
 #include "log/log_writer.h"
@@ -16,19 +18,19 @@ enum { PIECE = 1 << 20 }; /* bytes of one write */
 
 const struct image_threads *image_threads;
 
-/* Gives each run of this image its place in the file. */
-static uint64_t place_runs(const struct table *runs, uint32_t number, uint64_t off)
+/* Writes a run's data behind `off`, and moves that on: compressed if there is room for it, else raw at a page boundary,
+ * where it can be mapped. */
+static int write_run(int fd, struct image_run *r, uint64_t *off, void *room)
 {
-	struct image_run *r = (void *)runs->base;
-	off = (off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
-	for (; (uint8_t *)r < runs->base + runs->len; r++) {
-		if (r->image != number)
-			continue;
-		r->off = off;
-		r->stored = (uint32_t)r->len;
-		off += r->len;
-	}
-	return off;
+	const void *data = image_content(r->addr);
+	const uint32_t packed = room ? image_packed(data, r->len, room) : 0;
+	if (packed)
+		data = room;
+	r->off = packed ? *off : (*off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	r->stored = packed ? packed : (uint32_t)r->len;
+	r->check = crc32c_data(0, data, r->stored);
+	*off = r->off + r->stored;
+	return io_write_all(fd, data, r->stored, r->off, PIECE);
 }
 
 static int write_file(int fd, const struct image_plan *plan, const struct table *regions, const struct table *runs,
@@ -61,16 +63,19 @@ static int write_file(int fd, const struct image_plan *plan, const struct table 
 			.off = off, .len = parts[i].len, .count = (uint32_t)(parts[i].len / parts[i].size)};
 		off += parts[i].len;
 	}
-	h.file_len = place_runs(runs, plan->number, off);
-	int rc = 0;
-	/* pages first: the run table contains their checksums */
+	off = (off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	void *room = plan->packed
+			     ? mmap(NULL, IMAGE_RUN_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+			     : NULL;
+	int rc = room == MAP_FAILED ? -errno : 0;
+	/* pages first: the run table says where they are */
 	struct image_run *r = (void *)runs->base;
-	for (; (uint8_t *)r < runs->base + runs->len && !rc; r++) {
-		if (r->image != plan->number)
-			continue;
-		r->check = crc32c_data(0, image_content(r->addr), r->len);
-		rc = io_write_all(fd, image_content(r->addr), r->len, r->off, PIECE);
-	}
+	for (; (uint8_t *)r < runs->base + runs->len && !rc; r++)
+		if (r->image == plan->number)
+			rc = write_run(fd, r, &off, room);
+	if (room && room != MAP_FAILED)
+		munmap(room, IMAGE_RUN_MAX);
+	h.file_len = off;
 	for (unsigned i = 0; i < IMAGE_SECTIONS && !rc; i++) {
 		h.sections[i].check = crc32c_data(0, parts[i].p, parts[i].len);
 		rc = io_write_all(fd, parts[i].p, parts[i].len, h.sections[i].off, PIECE);

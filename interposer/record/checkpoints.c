@@ -364,6 +364,7 @@ int checkpoint_coordinated(const ucontext_t *uc, unsigned number, int (*beside)(
 	}
 	plan.incremental = !ckpt.broken && ckpt.number && number == ckpt.number + 1 &&
 			   number - ckpt.base < keep_chain();
+	plan.packed = true;
 	int rc = gather(&plan, uc);
 	ckpt.beside = beside;
 	ckpt.writing = (struct kept){.number = number, .base = ckpt.base, .at_ns = now_ns()};
