@@ -132,9 +132,9 @@ def measure(bench: Bench, section: Section) -> None:
                     found[name].append(_once(peer, line, number, environment(folder)))
         for name, times in found.items():
             pauses, restarts, sizes = zip(*times, strict=True)
-            section.responses.append(response(f"{what}: pause", name, size, pauses))
-            section.responses.append(response(f"{what}: restart", name, size, restarts))
-            section.notes.append(f"{what}, {name}: images {sizes[-1] / 1e6:.0f} MB")
+            section.responses.append(response(f"{name}, {what}: pause", name, size, pauses))
+            section.responses.append(response(f"{name}, {what}: restart", name, size, restarts))
+            section.notes.append(f"{name}, {what}: images {sizes[-1] / 1e6:.0f} MB")
 
 
 def _once(
@@ -169,9 +169,11 @@ def _once(
 
 
 def _begun(line: Sequence[str], env: dict[str, str]) -> subprocess.Popen[str]:
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    quiet = {"HWLOC_COMPONENTS": "-linuxio,-pci"}  # DMTCP cannot keep the folders that it looks at
     return subprocess.Popen(
         line,
-        env={**env, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+        env={**env, **as_root, **quiet},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
