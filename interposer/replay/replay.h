@@ -11,10 +11,10 @@ uint64_t replay_begun_ns(void);
 uint64_t replay_now_ns(void);
 /* Time of the event before that. */
 uint64_t replay_before_ns(void);
-/* Ends the replay: the world answers from here on. */
 /* Moves the descriptors of the log away from the program's numbers: one that is closed at the end of a segment would leave
  * such a number to a library. */
 int replay_descriptors_high(void);
+/* Ends the replay: the world answers from here on. */
 void replay_close(void);
 /* Functions of struct mode: question, answer, call, signals.  replay_call_between() calls `asked` before the log
  * answers and `answered` after that; NULL: nothing. */
