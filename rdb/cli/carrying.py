@@ -11,11 +11,9 @@ from pathlib import Path
 from rdb.cli.elsewhere import reached
 from rdb.coordinate.centre import is_apart
 from rdb.coordinate.coordinated import choose, unrecorded
-from rdb.coordinate.pack_checkpoints import pack_checkpoints
 from rdb.home import home
 from rdb.launch.hosts import folded, read_hosts
 from rdb.recording import Job, open_job
-from rdb.recording.packing import pack
 from rdb.temporary import temporary
 
 
@@ -50,6 +48,9 @@ def carried(job: Job, args: argparse.Namespace) -> Iterator[tuple[Job, Path | No
     if not hosts:
         yield job, None
         return
+    from rdb.coordinate.pack_checkpoints import pack_checkpoints  # late imports: few restarts pack
+    from rdb.recording.packing import pack
+
     path = temporary(home(), "carried")
     print(f"rdb: {folded(hosts)} does not see {job.path}: rdb sends it as a pack", file=sys.stderr)
     try:
