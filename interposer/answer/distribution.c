@@ -76,15 +76,21 @@ long distribute_answered(const struct event *ev)
 {
 	struct distributed part;
 	const int rc = told(ev, &part);
-	return rc ? rc : place_of(&part) ? 0 : -ENOMEM;
+	return rc ? rc : !part.count || place_of(&part) ? 0 : -ENOMEM;
 }
 
 void distribute_done(const struct event *ev)
 {
-	struct distributed part;
-	struct distributed *place = ev->result || told(ev, &part) ? NULL : place_of(&part);
-	if (place)
-		*place = part;
+	struct distributed part, *all = lower.upper.distributed;
+	if (ev->result || told(ev, &part))
+		return;
+	if (part.count) {
+		*place_of(&part) = part;
+		return;
+	}
+	for (unsigned i = 0; i < DISTRIBUTED; i++) /* the rank has none of its rows any more */
+		if (!strcmp(all[i].name, part.name))
+			all[i].count = 0;
 }
 
 /* Calls what(memory, bytes, place in the array, arg) for each block of the part.  0 or -errno. */

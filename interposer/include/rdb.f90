@@ -157,15 +157,15 @@ contains
 
   ! Has each checkpoint note these rows of the array `name` (address: c_loc() of their memory, row: bytes of a row), for
   ! an `rdb restart -n` with another number of ranks: that starts the program anew, and rdb_redistribute() gives it the
-  ! rows.  The memory must stay where it is.  Checkpoints are taken only at safe points from then on.  0; -1: not under
-  ! rdb, or there are 64 such parts, or the arguments make no sense.
+  ! rows.  The memory must stay where it is; a call without rows (number 0) says that the rank has none any more.
+  ! Checkpoints are taken only at safe points from then on.  0; -1: not under rdb, or there are 64 such parts, or the
+  ! arguments make no sense.
   integer function rdb_distribute(name, address, row, rows)
     character(*), intent(in) :: name
     type(c_ptr), intent(in) :: address
     integer(c_size_t), intent(in) :: row
     type(rdb_rows), intent(in) :: rows
-    rdb_distribute = 0
-    if (rows%number /= 0) rdb_distribute = told(9, name, address, row, rows)
+    rdb_distribute = told(9, name, address, row, rows)
     if (rdb_distribute == 0) rdb_distribute = use_safe_points()
   end function
 

@@ -196,15 +196,14 @@ static inline struct rdb_rows rdb_cyclic(long total, long block, int rank, int r
 
 /* Has each checkpoint note these rows of the array `name`, for an `rdb restart -n` with another number of ranks: that
  * starts the program anew, and rdb_redistribute() gives it the rows.  The memory must stay where it is; another call
- * with the same name and first row says where it is now.  Checkpoints are taken only at safe points from then on.
+ * with the same name and first row says where it is now, one without rows (number 0) that the rank has none any more.
+ * Checkpoints are taken only at safe points from then on.
  * 0; -1: not under rdb, or there are 64 such parts, or the arguments make no sense (a name has up to 31 letters, digits,
  * underscores). */
 static inline int rdb_distribute(const char *name, void *address, size_t row, struct rdb_rows rows)
 {
 	const struct rdb_part part = {name, address, row, rows};
-	if (rows.number && rdb_hooks_(RDB_HOOKS_DISTRIBUTE, &part, 0, 0))
-		return -1;
-	return rdb_used_(); /* also a rank without rows comes to safe points */
+	return rdb_hooks_(RDB_HOOKS_DISTRIBUTE, &part, 0, 0) ? -1 : rdb_used_();
 }
 
 /* Fills the memory with these rows as they were at the checkpoint, whichever ranks had them.  0; -1: the program was not

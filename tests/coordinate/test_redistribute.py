@@ -77,6 +77,7 @@ def test_other_languages(language: str, rdb: Rdb, build: Build) -> None:
         ("sizes", "the array b has rows of 8 and of 16 bytes"),
         ("gone", "rank 0: rows of the array c were at 0x.*, where the program has no memory"),
         ("full", ""),
+        ("moved", ""),
     ],
 )
 def test_what_makes_no_array(how: str, said: str, rdb: Rdb, build: Build, rdb_home: Path) -> None:
@@ -85,7 +86,9 @@ def test_what_makes_no_array(how: str, said: str, rdb: Rdb, build: Build, rdb_ho
     assert ran.stdout == "bad 0, asked 0\n", ran.stderr
     done = rdb("restart", "job", "-n", "2", "--mpi", "openmpi", "--name", "two")
     if not said:
-        assert done.returncode == 0, done.stderr
+        assert (
+            done.returncode == 0 and f"anew with {'d' if how == 'full' else 'e'} of" in done.stderr
+        )
         return
     assert done.returncode == (2 if how == "none" else 125), done.stderr
     assert re.search(said, done.stderr), done.stderr

@@ -68,6 +68,11 @@ int main(int argc, char **argv)
 		bad += !tried("d", memory, 8, 64, 1, 1, 1);
 		bad += tried("d", memory + 8, 8, 63, 1, 1, 1) != 0; /* again */
 	}
+	if (!strcmp(how, "moved")) {
+		bad += tried("e", memory, 8, 0, 3, 3, 3) || tried("e", memory + 64, 8, 6, 3, 3, 3);
+		bad += tried("e", NULL, 8, 0, 0, 0, 0) || tried("e", memory, 16, 0, 2, 2, 2);
+		bad += tried("f", memory, 8, 0, 3, 3, 3) || tried("f", NULL, 8, 0, 0, 0, 0);
+	}
 	const int taken = rdb_checkpoint();
 	printf("bad %d, asked %d\n", bad, taken);
 	return 0;
