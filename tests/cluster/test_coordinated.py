@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Build
+from conftest import PROGRAMS, Build
 
 from cluster.conftest import Cluster
 from cluster.host import until
@@ -14,6 +14,7 @@ from rdb.recording import open_job
 
 pytestmark = pytest.mark.cluster
 RANKS = 3
+INCLUDE = PROGRAMS.parents[1] / "interposer" / "include"
 
 
 class Half:
@@ -88,6 +89,21 @@ def test_it_goes_on_on_other_hosts(half: Half, lines: tuple[str, ...], number: i
     job = open_job(half.ssh.folder / "home" / name)
     placed = [str(job.rank(rank).meta["host"]) for rank in job.ranks]
     assert set(placed) == {line.split()[0] for line in lines}
+
+
+def test_another_number_of_ranks_on_other_hosts(ssh: Cluster, build: Build) -> None:
+    """The program starts anew there, with the arrays of the checkpoint."""
+    env = {"RDB_HOME": str(ssh.folder / "home-n")}
+    program = build("mpi/redistribute.c", f"-I{INCLUDE}")
+    before = ssh.host_file("before", "node1 slots=1", "node2 slots=1")
+    after = ssh.host_file("after", "node3 slots=2", "node4 slots=1")
+    line = ["run", "--record=off", "-n", 2, "--hosts", before, "--name", "two", "--", program, 5]
+    two = ssh.head.rdb(*line, env=env)
+    assert two.returncode == 0, two.stderr
+    three = ssh.head.rdb("restart", "two", "-n", 3, "--hosts", after, "--name", "three", env=env)
+    assert three.returncode == 0, three.stderr
+    assert "3 ranks from step" in three.stdout and "from step 0" not in three.stdout
+    assert two.stdout.splitlines()[-1] in three.stdout.splitlines()
 
 
 def test_under_slurm(slurm: Cluster, build: Build) -> None:
