@@ -214,7 +214,7 @@ static void made(const char *path)
 
 static bool own_place(const char *path, char *place)
 {
-	return lower.opt.from_image && source->own_place(path, place);
+	return source->own_place(path, place);
 }
 
 static void own_add(const char *path, const char *place)

@@ -136,10 +136,21 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         again,
         files,
         trees,
-        later_files(job, cut.events, trees, set(files.open_paths).intersection(files.moved)),
+        _later(job, cut, trees, files),
         device,
         lost,
     )
+
+
+def _later(job: Job, cut: Cut, trees: dict[int, TreePlan], files: FilePlan) -> LaterFiles:
+    """RdbError: MPI reads a file at the cut whose content only a rank's process will have there."""
+    later = later_files(job, cut.events, trees, files)
+    for path in sorted(set(files.open_paths).difference(files.moved).intersection(later.given)):
+        raise RdbError(
+            f"{path}: MPI has it open at the cut, and system calls change it",
+            "choose an event at which MPI has it closed",
+        )
+    return later
 
 
 def _image(recording: RankRecording, until: int, lost: list[str]) -> int:

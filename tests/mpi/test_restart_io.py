@@ -207,6 +207,32 @@ def test_a_file_of_mpi_that_system_calls_use_has_one_copy(
     assert [one.name for one in copies(home / "cut")] == ["0-both"]
 
 
+@pytest.mark.parametrize("program", ["file_both_ways", "file_by_turns"])
+def test_system_calls_and_mpi_see_one_file(tmp_path: Path, build: Build, program: str) -> None:
+    """Wherever the cut is, what a branch says is what the job has said after it.
+
+    Refused where MPI has a file open that system calls have changed.
+    """
+    home = tmp_path / "home"
+    line = [str(build(f"mpi/{program}.c")), str(tmp_path / "file")]
+    done = run_rdb(home, tmp_path, "run", "-n", str(RANKS), "--name", "job", "--", *line)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    last, ways = events_called(open_job(home / "job").rank(0), "MPI_Finalize")[0], set()
+    for number, event in enumerate(range(1, last, 1 if MANY else 4)):
+        again = run_rdb(home, tmp_path, "restart", "job", "--at", str(event), "--name", f"{number}")
+        ways.add(again.returncode)
+        if again.returncode:
+            assert "MPI has it open at the cut, and system calls change it" in again.stderr
+        lines = again.stdout.splitlines()
+        assert set(lines) <= set(said), (event, lines)
+        for rank in "01":
+            own = [one for one in said if one.startswith(rank)]
+            mine = [one for one in lines if one.startswith(rank)]
+            assert mine == own[len(own) - len(mine) :], (event, lines)
+    assert 0 in ways
+
+
 def test_a_file_that_is_opened_after_a_segment_of_the_log_stays_open(
     tmp_path: Path, build: Build
 ) -> None:

@@ -28,8 +28,21 @@ _FOLDER = "mpi-files"
 _STAYS, _ABSENT, _COPY = "-", "a", "c"  # enum file_base of restart_files.h
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What system calls have done to a file."""
+
+    before: bool
+    """Whether one has changed it before the cut."""
+    after_ns: int | None
+    """When one changed it first after the cut; None: none has."""
+    held: bool
+    """Whether a process has it open for writing at the cut."""
+
+
 @dataclass(slots=True)
 class _Step:
+    path: str
     calls: dict[int, Call]
     opening: Opening | None = None
     """The opening that begins with this step."""
@@ -52,6 +65,8 @@ class FilePlan:
     """Files that were written to before the cut."""
     later: dict[str, Opening] = field(default_factory=dict)
     """Files that are written to only after the cut, with the opening of the first write."""
+    again: dict[str, Opening] = field(default_factory=dict)
+    """Those that are written to after the cut, whether or not before it, with that opening."""
     were: dict[str, Path | None] = field(default_factory=dict)
     """Contents of files at the beginning of the job, if it is itself a branch; None: absent."""
     left: list[str] = field(default_factory=list)
@@ -63,6 +78,31 @@ class FilePlan:
     def moved(self) -> list[str]:
         """Files of which the branch has copies."""
         return sorted(self.begun | self.later.keys())
+
+    def settle(self, path: str, used: Use) -> bool:
+        """Whether the branch's copy of a file that system calls change, too, is that of MPI.
+
+        It has the content that who changed the file first after the cut found: MPI, when it opened
+        it for writing, or a system call. If none has, a system call may have been the last before.
+        """
+        if path in self.open_paths:
+            return True
+        next_one = self.again.get(path)
+        of_mpi = None if next_one is None else min(one.at_ns for one in next_one.opened.values())
+        first = min((ns for ns in (used.after_ns, of_mpi) if ns is not None), default=None)
+        if used.held or (used.before if first is None else first == used.after_ns):
+            self._drop(path)
+            return False
+        if next_one is not None and next_one.was in (Was.KEPT, Was.ABSENT):
+            self._drop(path)
+            self.later[path] = next_one
+        return True
+
+    def _drop(self, path: str) -> None:
+        """The branch has no copy of what MPI has done to the file."""
+        self.steps = [one for one in self.steps if one.path != path]
+        self.begun.discard(path)
+        self.later.pop(path, None)
 
     def lines(self) -> list[str]:
         """The plan's lines for the user."""
@@ -108,20 +148,23 @@ def _sort_out(plan: FilePlan, files: Files, events: dict[int, int]) -> None:
                 plan.left.append(one.path)
     later = [one for one in files.openings if one.writes and not one.begun(events)]
     for one in sorted(later, key=lambda one: min(call.at_ns for call in one.opened.values())):
+        plan.again.setdefault(one.path, one)
         if one.path not in known and one.path not in plan.left:
             plan.later.setdefault(one.path, one)
     plan.begun = known - set(plan.left)
 
 
 def _steps(one: Opening, events: Mapping[int, int]) -> list[_Step]:
-    steps = [] if one.born else [_Step(dict(one.opened), one)]
+    steps = [] if one.born else [_Step(one.path, dict(one.opened), one)]
     for calls in one.together():
         there = {rank: call for rank, call in calls.items() if call and call.event <= events[rank]}
         if there:
-            steps.append(_Step(there))
+            steps.append(_Step(one.path, there))
     for rank, own in one.calls.items():
         steps += [
-            _Step({rank: call}) for call in own if not call.together and call.event <= events[rank]
+            _Step(one.path, {rank: call})
+            for call in own
+            if not call.together and call.event <= events[rank]
         ]
     return steps
 

@@ -11,7 +11,7 @@ import re
 import shutil
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import BinaryIO
 from rdb.live.files.appended import appended
 from rdb.live.files.attributes import Attributes, attributes_of, give, owner_is_lost
 from rdb.live.files.copying import copy_bytes
+from rdb.live.files.file_order import FilePlan, Use
 from rdb.live.files.files_before import (
     Change,
     Content,
@@ -114,17 +115,18 @@ def later_files(
     job: Job,
     events: Mapping[int, int],
     trees: Mapping[int, TreePlan] | None = None,
-    moved: Collection[str] = (),
+    of_mpi: FilePlan | None = None,
 ) -> LaterFiles:
     """What the branch finds in ordinary files at the cut EVENTS.
 
-    TREES: the plans of ranks that have child processes at the cut. MOVED: files that MPI has open
-    there; the branch's copies of these are for system calls, too.
+    TREES: the plans of ranks that have child processes at the cut. OF_MPI: what the branch finds in
+    files of MPI; of a file that is one of these, too, one of the two plans keeps a copy.
     """
     places = own_places(job.path)
     paths = {place.removeprefix("+"): path for path, place in places.items()}
     plan = LaterFiles(sources={path: one for path, one in places.items() if one[0] != "+"})
     later: list[Change] = []
+    before: set[str] = set()
     names = Names(plan.sources)
     opened: dict[str, list[tuple[Change, bool]]] = defaultdict(list)
     linked: dict[str, str] = {}
@@ -141,6 +143,8 @@ def later_files(
                     later.append(one)
                 elif one.noted is not None and one.other == one.noted.path:  # link(2)
                     linked[one.path] = one.other
+                if not after:
+                    before.add(one.path)
                 if one.opens:
                     opened[one.path].append((one, after))
     others = changed_by_others(job, _cut_ns(job, events), plan.sources, plan.left)
@@ -170,6 +174,14 @@ def later_files(
         plan.given = open_at_cut
     elif not trees and len(events) > 1:
         plan.given = open_at_cut | {path for path, one in places.items() if one[0] == "+"}
+    first: dict[str, int] = {}
+    for one in sorted(later, key=lambda one: one.at_ns):
+        first.setdefault(one.path, one.at_ns)
+    moved: set[str] = set()
+    for path in of_mpi.moved if of_mpi is not None else ():
+        use = Use(path in before, first.get(path), path in open_at_cut)
+        if use != Use(False, None, False) and of_mpi is not None and of_mpi.settle(path, use):
+            moved.add(path)
     filled = cache(lambda rank: filled_from_elsewhere(job.rank(rank), events[rank]))
     for path, content in names.before(later).items():
         if path in names.attributes:
