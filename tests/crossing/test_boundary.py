@@ -277,7 +277,7 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
     image.write_bytes(bytes(data))
     code, answer = made.verify()
     assert code == 3
-    assert "image v99, this rdb reads v4" in str(answer["what"])
+    assert "image v99, this rdb reads v5" in str(answer["what"])
 
 
 def test_replay_touches_no_file(tmp_path: Path) -> None:
