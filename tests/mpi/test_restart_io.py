@@ -233,6 +233,19 @@ def test_system_calls_and_mpi_see_one_file(tmp_path: Path, build: Build, program
     assert 0 in ways
 
 
+def test_a_branch_of_a_branch_says_what_its_copy_lacks(tmp_path: Path, build: Build) -> None:
+    """The branch's system calls have changed its copy of a file of MPI."""
+    home = tmp_path / "home"
+    line = [str(build("mpi/file_both_ways.c")), str(tmp_path / "both")]
+    done = run_rdb(home, tmp_path, "run", "-n", str(RANKS), "--name", "job", "--", *line)
+    assert done.returncode == 0, done.stderr
+    for job, call in (("job", "MPI_File_sync"), ("job-branch-1", "MPI_Barrier")):
+        event = events_called(open_job(home / job).rank(0), call)[0]
+        done = run_rdb(home, tmp_path, "restart", job, "--at", str(event))
+        assert done.returncode == 0, done.stderr
+        assert ("copy lacks this data" in done.stderr) == (job != "job"), done.stderr
+
+
 def test_a_file_that_is_opened_after_a_segment_of_the_log_stays_open(
     tmp_path: Path, build: Build
 ) -> None:

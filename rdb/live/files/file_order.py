@@ -24,7 +24,7 @@ from rdb.recording.messages.clocks import Clocks
 from rdb.recording.messages.messages import Messages
 from rdb.recording.stored import check_stored
 
-_FOLDER = "mpi-files"
+MPI_FILES = "mpi-files"
 _STAYS, _ABSENT, _COPY = "-", "a", "c"  # enum file_base of restart_files.h
 
 
@@ -228,7 +228,7 @@ def write_files(plan: FilePlan, branch: str, ranks: list[int]) -> dict[str, Path
     """
     if not plan.steps and not plan.moved and not plan.open_paths:
         return {}
-    folder = Path(branch) / _FOLDER
+    folder = Path(branch) / MPI_FILES
     make_directory(str(folder))
     place = {
         path: folder / f"{number}-{Path(path).name[:200]}" for number, path in enumerate(plan.moved)
@@ -248,7 +248,7 @@ def write_files(plan: FilePlan, branch: str, ranks: list[int]) -> dict[str, Path
     for rank, steps in _step_lines(plan.steps).items():
         lines[rank] += steps
     for rank in ranks:
-        name = os.path.join(branch, f"{_FOLDER}-{rank}")
+        name = os.path.join(branch, f"{MPI_FILES}-{rank}")
         with open(name, "x", encoding="utf-8", errors="surrogateescape", opener=opener) as file:
             file.writelines(lines[rank])
     return place
@@ -304,4 +304,4 @@ def _count_closed(steps: list[_Step], closing: Call, open_count: dict[str, int])
 
 def copies(branch: Path) -> list[Path]:
     """The branch's copies of MPI files."""
-    return sorted((branch / _FOLDER).glob("*")) if (branch / _FOLDER).is_dir() else []
+    return sorted((branch / MPI_FILES).glob("*")) if (branch / MPI_FILES).is_dir() else []

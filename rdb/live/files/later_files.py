@@ -20,7 +20,7 @@ from typing import BinaryIO
 from rdb.live.files.appended import appended
 from rdb.live.files.attributes import Attributes, attributes_of, give, owner_is_lost
 from rdb.live.files.copying import copy_bytes
-from rdb.live.files.file_order import FilePlan, Use
+from rdb.live.files.file_order import MPI_FILES, FilePlan, Use
 from rdb.live.files.files_before import (
     Change,
     Content,
@@ -127,6 +127,7 @@ def later_files(
     plan = LaterFiles(sources={path: one for path, one in places.items() if one[0] != "+"})
     later: list[Change] = []
     before: set[str] = set()
+    lacking: set[str] = set()
     names = Names(plan.sources)
     opened: dict[str, list[tuple[Change, bool]]] = defaultdict(list)
     linked: dict[str, str] = {}
@@ -145,8 +146,15 @@ def later_files(
                     linked[one.path] = one.other
                 if not after:
                     before.add(one.path)
+                    if Path(one.path).parent == job.path / MPI_FILES:
+                        lacking.add(one.path)
                 if one.opens:
                     opened[one.path].append((one, after))
+    plan.left += [
+        f"{path}: {job.name} has changed this copy of a file of MPI by system calls, too: the new "
+        "branch's copy lacks this data"
+        for path in sorted(lacking)
+    ]
     others = changed_by_others(job, _cut_ns(job, events), plan.sources, plan.left)
     for one in others:
         has_name(names, one)
