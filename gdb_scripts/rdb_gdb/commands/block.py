@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import gdb
 
@@ -20,13 +19,15 @@ class Block(Command):
     brought them back."""
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        file = Path(argument.strip())
-        first, _, body = file.read_text("utf-8").partition("\n")
+        file = argument.strip()
+        with open(file, encoding="utf-8") as block:
+            first, _, body = block.read().partition("\n")
         first = points.renumbered(first.strip())
         numbers = _OF_POINTS.fullmatch(first)
         if numbers is not None:
             _need_some(numbers[1])  # else GDB would run the block's lines at once
-        file.write_text(f"{first}\n{body}", "utf-8")
+        with open(file, "w", encoding="utf-8") as block:
+            block.write(f"{first}\n{body}")
         try:
             gdb.execute(f"source {file}", from_tty)
         except gdb.error as error:
