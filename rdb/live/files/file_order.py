@@ -66,7 +66,7 @@ class FilePlan:
     later: dict[str, Opening] = field(default_factory=dict)
     """Files that are written to only after the cut, with the opening of the first write."""
     again: dict[str, Opening] = field(default_factory=dict)
-    """Those that are written to after the cut, whether or not before it, with that opening."""
+    """Files that are written to after the cut, also if before it, with the opening of that."""
     were: dict[str, Path | None] = field(default_factory=dict)
     """Contents of files at the beginning of the job, if it is itself a branch; None: absent."""
     left: list[str] = field(default_factory=list)
@@ -80,10 +80,11 @@ class FilePlan:
         return sorted(self.begun | self.later.keys())
 
     def settle(self, path: str, used: Use) -> bool:
-        """Whether the branch's copy of a file that system calls change, too, is that of MPI.
+        """Of a file that MPI and system calls change: whether both use MPI's copy in the branch.
 
-        It has the content that who changed the file first after the cut found: MPI, when it opened
-        it for writing, or a system call. If none has, a system call may have been the last before.
+        Its content at the cut is what the first change after it found: MPI's, which is an opening
+        for writing, or a system call's. If nothing has changed it since, the file itself has what
+        a system call wrote before the cut. A file that MPI has open there is always MPI's.
         """
         if path in self.open_paths:
             return True
