@@ -106,7 +106,7 @@ static struct source *source_of(struct collect *c, uint32_t image)
 }
 
 /* Used when written pages are not known: does that image hold the page's present contents?  An image with compressed
- * data is not asked: it belongs to an older chain. */
+ * data is not asked: it belongs to an older chain, or written pages were known when it was written. */
 static bool same_page(struct collect *c, uint64_t at, uint32_t image)
 {
 	const struct source *s = source_of(c, image);

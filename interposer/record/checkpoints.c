@@ -364,8 +364,8 @@ int checkpoint_coordinated(const ucontext_t *uc, unsigned number, int (*beside)(
 	}
 	plan.incremental = !ckpt.broken && ckpt.number && number == ckpt.number + 1 &&
 			   number - ckpt.base < keep_chain();
-	plan.packed = true;
 	int rc = gather(&plan, uc);
+	plan.packed = plan.dirty; /* else the next image compares pages with those of this one */
 	ckpt.beside = beside;
 	ckpt.writing = (struct kept){.number = number, .base = ckpt.base, .at_ns = now_ns()};
 	if (!rc)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import resource
 import signal
-import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +16,7 @@ import deadlines
 import pytest
 from conftest import Build, Rdb
 from imagefile import SECTIONS, Image, read_image
+from older_kernel import without_userfaultfd
 
 from rdb.errors import DamagedRecording
 from rdb.paths import rdb_exec_path
@@ -112,24 +111,11 @@ def test_memory_is_the_same_from_every_checkpoint(recorder: Recorder, build: Bui
     assert packed and all(image.base < images[-1].base for image in packed)
 
 
-def _without_userfaultfd() -> None:
-    """seccomp(2): the call is not there, as on old kernels."""
-    no_new_privs, set_seccomp, filter_mode, nr = 38, 22, 2, 323
-    errno_38, allow = 0x00050000 | 38, 0x7FFF0000
-    program = [(0x20, 0, 0, 0), (0x15, 0, 1, nr), (0x06, 0, 0, errno_38), (0x06, 0, 0, allow)]
-    code = b"".join(struct.pack("<HBBI", *one) for one in program)
-    buffer = ctypes.create_string_buffer(code)
-    fprog = struct.pack("<HxxxxxxQ", len(program), ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None)
-    if libc.prctl(no_new_privs, 1, 0, 0, 0) or libc.prctl(set_seccomp, filter_mode, fprog, 0, 0):
-        os._exit(99)
-
-
 def test_pages_are_compared_where_the_kernel_cannot_tell(recorder: Recorder, build: Build) -> None:
     program = build("images.c", "-O1")
     done = recorder.record(
         *("--hash-every", "1", "--checkpoint-every", "9", "--", program, "30"),
-        preexec_fn=_without_userfaultfd,
+        preexec_fn=without_userfaultfd,
     )
     assert done.returncode == 0, done.stderr
     images = _all_agree(recorder, 9)

@@ -145,7 +145,9 @@ def test_what_a_branch_began_with(build: Build, tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "again", ignore_errors=True)
     flip(folder / "sums", 3)
     done = run_rdb(tmp_path, tmp_path, "restart", "branch", "--at", "2", "--name", "again")
-    assert done.returncode == 0 and "sums beside it has no checksum of this file" in done.stderr, done
+    assert done.returncode == 0 and "sums beside it has no checksum of this file" in done.stderr, (
+        done
+    )
 
 
 def test_a_branch_of_a_branch(tmp_path: Path) -> None:
