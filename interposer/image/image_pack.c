@@ -12,13 +12,26 @@
 
 enum { PIECE = 1 << 20, LOOK = 64 << 10 /* bytes */ };
 
-uint32_t image_packed(const void *data, uint64_t len, void *room)
+/* The compressed length; 0: it would save less than a quarter. */
+static uint32_t packed(const void *data, uint64_t len, void *room)
 {
 	/* numbers of a simulation hardly shrink: a look at some of them costs less than to try all */
 	if (len > 4 * LOOK && LZ4_compress_default((const char *)data + len / 2, room, LOOK, LOOK / 4 * 3) <= 0)
 		return 0;
 	const int n = LZ4_compress_default(data, room, (int)len, (int)(len / 4 * 3));
 	return n > 0 ? (uint32_t)n : 0;
+}
+
+int image_write_run(int fd, struct image_run *run, const void *data, uint64_t *off, void *room)
+{
+	const uint32_t n = room ? packed(data, run->len, room) : 0;
+	if (n)
+		data = room;
+	run->off = n ? *off : (*off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	run->stored = n ? n : (uint32_t)run->len;
+	run->check = crc32c_data(0, data, run->stored);
+	*off = run->off + run->stored;
+	return io_write_all(fd, data, run->stored, run->off, PIECE);
 }
 
 int image_unpack(const struct image_file *f, const struct image_run *run, void *to)
@@ -42,34 +55,27 @@ struct packing {
 	uint8_t *room;
 };
 
-static int write_at(struct packing *p, const void *data, uint64_t len, uint64_t off)
-{
-	int rc = io_write_all(p->fd, data, len, off, PIECE);
-	p->off = off + len;
-	return rc;
-}
-
-/* Compressed if that saves a quarter, else raw at a page boundary, where it can be mapped. */
 static int pack_run(struct packing *p, struct image_run *run)
 {
 	const uint8_t *data = p->raw + run->off;
-	const uint32_t n = run->stored < run->len ? 0 : image_packed(data, run->len, p->room);
-	if (!n) {
-		uint64_t off = run->stored < run->len ? p->off : (p->off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
-		run->off = off;
-		return write_at(p, data, run->stored, off);
+	const uint32_t check = run->check;
+	if (run->stored == run->len) {
+		const int rc = image_write_run(p->fd, run, data, &p->off, p->room);
+		if (run->stored == run->len)
+			run->check = check; /* so damage stays damage */
+		return rc;
 	}
 	run->off = p->off;
-	run->stored = n;
-	run->check = crc32c_data(0, p->room, n);
-	return write_at(p, p->room, n, run->off);
+	p->off += run->stored;
+	return io_write_all(p->fd, data, run->stored, run->off, PIECE);
 }
 
 static int pack(struct packing *p, const struct image_file *f, struct image_run *runs)
 {
 	const struct image_section *s = &f->header->sections[IMAGE_RUNS];
 	struct image_header h = *f->header;
-	int rc = write_at(p, f->map, s->off, 0); /* header and the tables before the runs are unchanged */
+	/* header and the tables before the runs are unchanged */
+	int rc = io_write_all(p->fd, f->map, s->off, 0, PIECE);
 	p->off = s->off + s->len;
 	for (uint64_t i = 0; i < f->nruns && !rc; i++)
 		if (runs[i].image == h.number)

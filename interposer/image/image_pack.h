@@ -2,7 +2,8 @@
 #pragma once
 #include "image/image.h"
 
-/* Compresses a run's data into room of IMAGE_RUN_MAX bytes.  The length then; 0: it would save less than a quarter. */
-uint32_t image_packed(const void *data, uint64_t len, void *room);
+/* Writes a run's data behind *off, and moves that on: compressed if there is room for it (IMAGE_RUN_MAX bytes) and that
+ * saves a quarter, else raw at a page boundary, where it can be mapped.  0 or -errno. */
+int image_write_run(int fd, struct image_run *run, const void *data, uint64_t *off, void *room);
 /* Reads a compressed run's data and unpacks it to `to`.  0 or -errno (said). */
 int image_unpack(const struct image_file *f, const struct image_run *run, void *to);

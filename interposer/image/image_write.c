@@ -18,21 +18,6 @@ enum { PIECE = 1 << 20 }; /* bytes of one write */
 
 const struct image_threads *image_threads;
 
-/* Writes a run's data behind `off`, and moves that on: compressed if there is room for it, else raw at a page boundary,
- * where it can be mapped. */
-static int write_run(int fd, struct image_run *r, uint64_t *off, void *room)
-{
-	const void *data = image_content(r->addr);
-	const uint32_t packed = room ? image_packed(data, r->len, room) : 0;
-	if (packed)
-		data = room;
-	r->off = packed ? *off : (*off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
-	r->stored = packed ? packed : (uint32_t)r->len;
-	r->check = crc32c_data(0, data, r->stored);
-	*off = r->off + r->stored;
-	return io_write_all(fd, data, r->stored, r->off, PIECE);
-}
-
 static int write_file(int fd, const struct image_plan *plan, const struct table *regions, const struct table *runs,
 		      uint32_t base)
 {
@@ -63,7 +48,6 @@ static int write_file(int fd, const struct image_plan *plan, const struct table 
 			.off = off, .len = parts[i].len, .count = (uint32_t)(parts[i].len / parts[i].size)};
 		off += parts[i].len;
 	}
-	off = (off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
 	void *room = plan->packed
 			     ? mmap(NULL, IMAGE_RUN_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
 			     : NULL;
@@ -72,7 +56,7 @@ static int write_file(int fd, const struct image_plan *plan, const struct table 
 	struct image_run *r = (void *)runs->base;
 	for (; (uint8_t *)r < runs->base + runs->len && !rc; r++)
 		if (r->image == plan->number)
-			rc = write_run(fd, r, &off, room);
+			rc = image_write_run(fd, r, image_content(r->addr), &off, room);
 	if (room && room != MAP_FAILED)
 		munmap(room, IMAGE_RUN_MAX);
 	h.file_len = off;
@@ -83,8 +67,6 @@ static int write_file(int fd, const struct image_plan *plan, const struct table 
 	h.header_check = crc32c(0, &h, offsetof(struct image_header, header_check));
 	if (!rc)
 		rc = io_write_all(fd, &h, sizeof(h), 0, PIECE);
-	if (!rc && ftruncate(fd, (off_t)h.file_len)) /* no runs at all: the file would end before the next page */
-		rc = -errno;
 	return rc;
 }
 
