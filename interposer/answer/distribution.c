@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/io.h"
 #include "base/private_file.h"
 #include "base/user.h"
 #include "include/rdb.h"
@@ -118,14 +119,7 @@ static int file_of(const struct distributed *part, const char *folder, int flags
 
 static int write_block(uint64_t memory, uint64_t len, uint64_t at, const void *arg)
 {
-	const int fd = *(const int *)arg;
-	for (uint64_t done = 0; done < len;) {
-		const ssize_t n = pwrite(fd, (const void *)(memory + done), len - done, (off_t)(at + done));
-		if (n < 0)
-			return -errno;
-		done += (uint64_t)n;
-	}
-	return 0;
+	return io_write_all(*(const int *)arg, (const void *)memory, len, at, len);
 }
 
 int distribution_write(const char *folder)
