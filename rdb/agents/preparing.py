@@ -30,15 +30,12 @@ def prepared_hosts(
     parent: Job | None = None,
     copies: Callable[[Sequence[str]], Mapping[Path, str]] = lambda _: {},
 ) -> Iterator[bool]:
-    """Makes the job's directory on the hosts that do not see it; yields False if all hosts see it.
+    """Makes the job's directory on those of HOSTS that do not see it; yields False if all see it.
 
     PACK: the pack of PARENT, the job that JOB is a branch of, for hosts without PARENT. COPIES gets
     the names of those hosts and returns the host of each file that is needed elsewhere; it may
     raise RdbError. While the context is open, `Mirror` keeps the directories alike.
     """
-    if not hosts:
-        yield False
-        return
     with Elsewhere(job, hosts) as elsewhere:
         elsewhere.agents.need_all()
         if elsewhere.apart:

@@ -14,6 +14,7 @@ from rdb.cli.parser import dispatch
 from rdb.cli.restart_common import (
     asked_placement,
     code_of_none,
+    enter,
     has_begun,
     mpi_from_now,
     options_of,
@@ -113,11 +114,7 @@ def _with_other_ranks(job: Job, one: Together, args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         os.environ["RDB_REDISTRIBUTED"] = folder
-        directory = str(programs[0].get("cwd", "/"))
-        try:
-            os.chdir(directory)
-        except OSError as error:
-            raise Unsupported(f"the job's directory {directory}: {error.strerror}") from error
+        enter(str(programs[0].get("cwd", "/")))
         return dispatch([*line, "--", *(str(word) for word in programs[0]["argv"])])
 
 

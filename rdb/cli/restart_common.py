@@ -86,6 +86,14 @@ def prepared(
     return prepared_hosts(open_job(branch), hosts, pack, job, copies)
 
 
+def enter(directory: str) -> None:
+    """Unsupported: the directory that the job ran in cannot be entered."""
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        raise Unsupported(f"the job's directory {directory}: {error.strerror}") from error
+
+
 def run_branch(branch: str, asked: Placement, launched: bool, rank: int) -> int:
     """RANK: the job's only rank, if no launcher starts it."""
     if launched:
@@ -93,10 +101,7 @@ def run_branch(branch: str, asked: Placement, launched: bool, rank: int) -> int:
         print(f"rdb: {shlex.join(line)}", file=sys.stderr)
         return run_foreground(line, env, branch)
     line, directory = plan_line(branch, rank)
-    try:
-        os.chdir(directory)
-    except OSError as error:
-        raise Unsupported(f"the job's directory {directory}: {error.strerror}") from error
+    enter(directory)
     return run_foreground(line, for_rdb_exec(os.environ))
 
 
