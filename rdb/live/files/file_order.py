@@ -28,18 +28,6 @@ MPI_FILES = "mpi-files"
 _STAYS, _ABSENT, _COPY = "-", "a", "c"  # enum file_base of restart_files.h
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """What system calls have done to a file."""
-
-    before: bool
-    """Whether one has changed it before the cut."""
-    after_ns: int | None
-    """When one changed it first after the cut; None: none has."""
-    held: bool
-    """Whether a process has it open for writing at the cut."""
-
-
 @dataclass(slots=True)
 class _Step:
     path: str
@@ -79,31 +67,35 @@ class FilePlan:
         """Files of which the branch has copies."""
         return sorted(self.begun | self.later.keys())
 
-    def settle(self, path: str, used: Use) -> bool:
-        """Of a file that MPI and system calls change: whether both use MPI's copy in the branch.
+    def settle(self, before: set[str], after: Mapping[str, int], held: set[str]) -> set[str]:
+        """Decides who has the copy of each file that MPI and system calls change; MPI's ones.
 
-        Its content at the cut is what the first change after it found: MPI's, which is an opening
-        for writing, or a system call's. If nothing has changed it since, the file itself has what
-        a system call wrote before the cut. A file that MPI has open there is always MPI's.
+        A file's content at the cut is what the first change after it found: MPI's, which is an
+        opening for writing, or a system call's. If nothing has changed it since, the file itself
+        has what a system call wrote before the cut. A file that MPI has open there is always
+        MPI's. BEFORE: files that system calls have changed before the cut; AFTER: after it, and
+        when first; HELD: files that a process has open for writing at the cut.
         """
-        if path in self.open_paths:
-            return True
-        next_one = self.again.get(path)
-        of_mpi = None if next_one is None else min(one.at_ns for one in next_one.opened.values())
-        first = min((ns for ns in (used.after_ns, of_mpi) if ns is not None), default=None)
-        if used.held or (used.before if first is None else first == used.after_ns):
-            self._drop(path)
-            return False
-        if next_one is not None and next_one.was in (Was.KEPT, Was.ABSENT):
-            self._drop(path)
-            self.later[path] = next_one
-        return True
-
-    def _drop(self, path: str) -> None:
-        """The branch has no copy of what MPI has done to the file."""
-        self.steps = [one for one in self.steps if one.path != path]
-        self.begun.discard(path)
-        self.later.pop(path, None)
+        shared = [path for path in self.moved if path in before or path in after or path in held]
+        of_mpi = {path for path in shared if path in self.open_paths}
+        dropped = set()
+        for path in set(shared) - of_mpi:
+            again = self.again.get(path)
+            times = [after.get(path)]
+            times += [None if again is None else min(one.at_ns for one in again.opened.values())]
+            first = min((ns for ns in times if ns is not None), default=None)
+            if path in held or (path in before if first is None else first == after.get(path)):
+                dropped.add(path)
+                continue
+            of_mpi.add(path)
+            if again is not None and again.was in (Was.KEPT, Was.ABSENT):
+                dropped.add(path)
+                self.later[path] = again
+        self.steps = [one for one in self.steps if one.path not in dropped]
+        self.begun -= dropped
+        for path in dropped - of_mpi:
+            self.later.pop(path, None)
+        return of_mpi
 
     def lines(self) -> list[str]:
         """The plan's lines for the user."""

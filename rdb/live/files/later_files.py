@@ -20,7 +20,7 @@ from typing import BinaryIO
 from rdb.live.files.appended import appended
 from rdb.live.files.attributes import Attributes, attributes_of, give, owner_is_lost
 from rdb.live.files.copying import copy_bytes
-from rdb.live.files.file_order import MPI_FILES, FilePlan, Use
+from rdb.live.files.file_order import MPI_FILES, FilePlan
 from rdb.live.files.files_before import (
     Change,
     Content,
@@ -183,13 +183,9 @@ def later_files(
     elif not trees and len(events) > 1:
         plan.given = open_at_cut | {path for path, one in places.items() if one[0] == "+"}
     first: dict[str, int] = {}
-    for one in sorted(later, key=lambda one: one.at_ns):
-        first.setdefault(one.path, one.at_ns)
-    moved: set[str] = set()
-    for path in of_mpi.moved if of_mpi is not None else ():
-        use = Use(path in before, first.get(path), path in open_at_cut)
-        if use != Use(False, None, False) and of_mpi is not None and of_mpi.settle(path, use):
-            moved.add(path)
+    for one in later:
+        first[one.path] = min(one.at_ns, first.get(one.path, one.at_ns))
+    moved = set() if of_mpi is None else of_mpi.settle(before, first, open_at_cut)
     filled = cache(lambda rank: filled_from_elsewhere(job.rank(rank), events[rank]))
     for path, content in names.before(later).items():
         if path in names.attributes:
