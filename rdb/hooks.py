@@ -175,8 +175,8 @@ def distribute(name: str, array: object, rows: Rows) -> bool:
     That starts the program anew, and redistribute() gives it the rows. ARRAY: a contiguous,
     writable buffer (of numpy, for example) whose first dimension are ROWS; it must keep its memory.
     A call without rows says that this rank has none any more. Checkpoints are taken only at safe
-    points from then on. False: not under rdb, or there are 64
-    such parts, or NAME is not up to 31 letters, digits and underscores.
+    points from then on. False: not under rdb, or there are 64 such parts, or NAME is not up to 31
+    letters, digits and underscores.
     """
     part, memory = _part(name, array, rows)
     if _hooks(_DISTRIBUTE, ctypes.byref(part)):

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from jobstore import Store
 
 PROGRAMS = Path(__file__).parent / "programs"
+INCLUDE = Path(__file__).parents[1] / "interposer" / "include"
 TIMEOUT_S = 400
 SAMPLE = "RDB_TEST_SAMPLE" in os.environ  # set by `make test`
 SUITES = ("apps", "cluster", "cpus", "languages", "mpi", "page", "rdma", "stress")

@@ -56,7 +56,7 @@ def _pauses(bench: Bench, section: Section, program: str) -> None:
             opened = open_job(str(folder / "steps"))
             taken = [take(opened, 120) for _ in range(1 + max(bench.scale.rounds, 3))]
         finally:
-            _kill(folder / "steps")
+            kill(folder / "steps")
             job.wait()
         gate.touch()
         first, later = taken[0], taken[1:]
@@ -80,7 +80,8 @@ def _pauses(bench: Bench, section: Section, program: str) -> None:
         section.responses.append(response("restart to the end", "mpirun", MB, times))
 
 
-def _kill(job: Path) -> None:
+def kill(job: Path) -> None:
+    """Kills the ranks of a job that runs without a log."""
     for slot in Board(board_path(job)).slots():
         if slot.pid:
             try:

@@ -8,7 +8,6 @@ one; without it rdb is measured alone.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -16,9 +15,9 @@ from pathlib import Path
 from typing import Protocol
 
 from bench.figures import Section, response
+from bench.sections.coordinated import kill
 from bench.setup import Bench, BenchError
 from bench.ways import environment, scratch
-from rdb.coordinate.board import Board, board_path
 from rdb.launch.command import own_command
 
 TITLE = "Checkpoints beside DMTCP's"
@@ -61,12 +60,7 @@ class Rdb:
         return sum(path.stat().st_blocks * 512 for path in images)
 
     def kill(self) -> None:
-        for slot in Board(board_path(self._folder / self._job)).slots():
-            if slot.pid:
-                try:
-                    os.kill(slot.pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+        kill(self._folder / self._job)
 
     def restart_line(self) -> list[str]:
         self._job = "again"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAMS, Build
+from conftest import INCLUDE, Build
 
 from cluster.conftest import Cluster
 from cluster.host import until
@@ -14,7 +14,6 @@ from rdb.recording import open_job
 
 pytestmark = pytest.mark.cluster
 RANKS = 3
-INCLUDE = PROGRAMS.parents[1] / "interposer" / "include"
 
 
 class Half:

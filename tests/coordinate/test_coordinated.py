@@ -8,14 +8,12 @@ from pathlib import Path
 
 import deadlines
 import pytest
-from conftest import Build, replay_agrees, run_rdb
+from conftest import INCLUDE, Build, replay_agrees, run_rdb
 from running import DEADLINE_S, RANKS, BuildText, Running, sums, sums_after
 
 from rdb.coordinate.coordinated import committed
 from rdb.live.from_checkpoint import prepare
 from rdb.recording import open_job
-
-INCLUDE = Path(__file__).parents[2] / "interposer" / "include"
 
 
 @pytest.fixture(scope="module")

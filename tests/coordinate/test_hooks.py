@@ -9,10 +9,9 @@ from pathlib import Path
 
 import deadlines
 import pytest
-from conftest import PROGRAMS, Build, replay_agrees
+from conftest import INCLUDE, PROGRAMS, Build, replay_agrees
 from running import DEADLINE_S, Running, sums
 
-INCLUDE = PROGRAMS.parents[1] / "interposer" / "include"
 OVER = re.compile(r"^over.*$", re.M)
 
 

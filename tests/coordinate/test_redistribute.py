@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAMS, Build, Rdb, replay_agrees
+from conftest import INCLUDE, PROGRAMS, Build, Rdb, replay_agrees
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rdb.hooks import Rows, block, cyclic
 
-INCLUDE = PROGRAMS.parents[1] / "interposer" / "include"
 MPIS = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 
 

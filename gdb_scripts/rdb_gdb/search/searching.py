@@ -130,7 +130,7 @@ class Progress:
 class Patience:
     """How long a search goes on: so many seconds of a machine of its own.
 
-    Where others want the processors, too, it finds as much, and lasts longer.
+    Where others want the processors, too, it lasts longer, so as not to find less.
     """
 
     def __init__(self, seconds: float = math.inf) -> None:
